@@ -37,6 +37,7 @@ STORIES := branch-scope/kiosk-answers cross-repo/borrowed-limit experiment/media
   rename/two-names-ago secret-erasure/customers-card stale-deploy-rule/forgotten-runbook unfinished-work/station-cards
 # What an earlier run finished under the same conditions is not played again (coldwarm run --fresh plays it).
 BENCH ?= --jobs 2 --noise 100 --drill-size least $(STORIES:%=-s %)
+DEEP := --suite deep -d none --jobs 2 --noise 100 -b none -b notes -b bm25 -b vector_file -b chroma -b mem0
 SAMPLE := --jobs 2 --noise 20 --drill-size 60 -b chroma -b mem0 -b notes -b none --gates reports/gates.toml $(STORIES:%=-s %)
 
 LETTA := .cache/letta/venv
@@ -51,7 +52,7 @@ AS_A_PLACE := --config-settings editable_mode=compat
 # imports them.
 UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|setuptools|sklearn|sqlalchemy)/
 
-.PHONY: bench bench-all bench-full bench-letta bench-local-model bench-mem0 bench-short browser calibration chromium clean conform \
+.PHONY: bench bench-all bench-full bench-letta bench-local-model bench-mem0 bench-short bench-ways browser calibration chromium clean conform \
   contained golden letta lint lock mutants sample selftest site slow speed static test test-all
 .DEFAULT_GOAL := bench
 
@@ -65,7 +66,10 @@ UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|s
 	@$(BIN)/python -m compileall -q -j 2 -x '$(UNCOMPILED)' .venv/lib/python3*/site-packages adapters harness tasks >/dev/null || true
 	@touch $@
 
+# First the stories as they were spoken, so that the newest run is that of the usual suite.
 bench: .venv/.ready
+	@echo "playing twelve stories as they were spoken (the suite deep, about three minutes on 2 cores)"
+	@$(BIN)/coldwarm run $(DEEP)
 	@echo "playing one story of each kind, and the drills (about five minutes on 2 cores, seconds if nothing changed;"
 	@echo "half a minute: make bench BENCH='-s stale-deploy-rule -d none -j 2'; all stories: make bench-full)"
 	@$(BIN)/coldwarm run $(BENCH)
@@ -74,6 +78,13 @@ bench-full: BENCH = --jobs 2
 bench-full: .venv/.ready
 	@echo "playing all stories, with and without noise, and drills of full size (some five minutes on 2 cores)"
 	@$(BIN)/coldwarm run $(BENCH)
+
+# Ways of writing by ways of reading, without drills.
+WAYS := append curated matched deprecate expire on-commit deprecate-on-commit reviewed
+bench-ways: BENCH = --jobs 2 --noise 100 $(STORIES:%=-s %)
+bench-ways: .venv/.ready
+	@echo "playing eight ways of writing, one story of each kind (some ten minutes on 2 cores)"
+	@$(BIN)/coldwarm run $(WAYS:%=--write %) -d none -b none -b notes -b bm25 -b vector_file -b chroma -b mem0 $(BENCH)
 
 # Every row that a machine with two cores can play: the shipped backends, stores inside of Mem0, releases in environments
 # of their own (uv and npm make them), and rows on PostgreSQL and on Letta's server. Node.js with npm is needed for server-memory,
@@ -115,7 +126,7 @@ chromium: | contained
 	  apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium poppler-utils >/dev/null; }
 
 browser: .venv/.ready $(AXE)/.ready chromium
-	@echo "trying the report in a real browser (under a minute)"
+	@echo "trying the report in a real browser (some four minutes on 2 cores)"
 	@COLDWARM_BROWSER=required $(BIN)/python -m pytest -q tests/browser
 
 # Where bubblewrap is, checks run without network and see their work tree only. Installed only if missing, and only as root.
@@ -125,9 +136,10 @@ contained:
 	  echo "installing bubblewrap"; apt-get -qq update && apt-get -qq install -y --no-install-recommends bubblewrap >/dev/null; }
 
 selftest: .venv/.ready
-	@echo "proving every scenario of the suite, then every measure against planted faults (some 15 minutes on 2 cores,"
-	@echo "two or three where nothing that plays has changed; COLDWARM_FRESH=1: every drill with every fault)"
+	@echo "proving every scenario of the suite, then every measure against planted faults (some 20 minutes on 2 cores,"
+	@echo "five or six where nothing that plays has changed; COLDWARM_FRESH=1: every drill with every fault)"
 	@$(BIN)/coldwarm selftest suite
+	@$(BIN)/coldwarm selftest suite --suite deep
 	@$(BIN)/coldwarm selftest measures $(if $(filter 1,$(WORKERS)),--jobs 2) $(if $(FRESH),--every-drill)
 
 # Each in a shell of its own, two at once, told whole when it has ended. Those of a release have an environment made, or start
@@ -167,7 +179,8 @@ sample: .venv/.ready
 	@$(BIN)/python -m tests.support.golden
 
 # What is committed and made by the code. A formula that changed without its version stops it; GOLDEN=--same-values says that
-# it moves no value, GOLDEN=--declared also writes what adapters declare, which opens every SDK.
+# it moves no value, GOLDEN=--declared also writes what adapters declare, which opens every SDK,
+# GOLDEN=--faults what planted faults may move, which takes plays of all of them (five or six minutes where they were played).
 golden: .venv/.ready
 	@$(BIN)/python -m tests.support.golden $(GOLDEN)
 

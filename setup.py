@@ -14,6 +14,15 @@ setup(
         "harness.agents": ["profiles/*.toml"],
         "harness.fixtures": ["repos/**"],
         "harness.report.templates": ["*"],
-        "tasks": ["README.md", "*.toml", "*/*.toml"],
+        "harness.selftest.planted": ["may.json"],
+        "tasks": [
+            "README.md",
+            "*.toml",
+            "*/*.toml",
+            "deep/*/*.toml",
+            "deep/*/*/*.toml",
+            "deep/*/*/hidden/*.*",
+            "skeletons/**",
+        ],
     },
 )

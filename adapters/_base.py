@@ -6,6 +6,7 @@ import json
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -13,8 +14,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
-from harness.adapter import Ack, BaseAdapter, BaseMemory, Hit, Item, Layer, Scope, Space, Unsupported, Usage  # isort: skip
-from harness.adapter import applies, delete_and_add, read_item, to_wire
+from adapters._capture import PIECES, by_piece, observe_with
+from harness.adapter import Ack, BaseAdapter, BaseMemory, Hit, Item, Layer, Message, Scope, Space, Unsupported, Usage
+
+from harness.adapter import applies, delete_and_add, read_item, to_wire  # isort: skip
 
 SCOPES = ("forget_scope", "scope_org", "scope_repo", "scope_branch", "scope_user")
 
@@ -33,6 +36,12 @@ def release(distribution: str, install: str) -> str:
         return version(distribution)
     except PackageNotFoundError as error:
         raise RuntimeError(f"{distribution} is not installed; install {install}") from error
+
+
+def moment(at: str) -> float:
+    """Seconds since 1970, so that times of different zones compare; one without a zone is UTC."""
+    told = datetime.fromisoformat(at)
+    return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
 
 
 def setting(settings: Mapping[str, str], name: str, known: Sequence[str]) -> str:
@@ -105,7 +114,9 @@ class RowAdapter(FileAdapter):
     file = "memories.jsonl"
     native: ClassVar[tuple[str, ...]] = ("entries", "get", "update", "forget", "persistent", "usage", *SCOPES)
     emulated: ClassVar[Mapping[str, str]] = {
+        "observe": PIECES,
         "supersede": "delete and add, not atomic",
+        "deprecate": "the end is stored with the row, and what has ended is left out before the search",
         "source": "echoed: stored with the row as it was given",
         "created": "echoed: the story time stored with the row",
     }
@@ -173,8 +184,12 @@ class Rows(LocalMemory):
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
         if scope not in self._visible:
             self._visible[scope] = [name for name in self.rows if self.sees(name, scope)]
-        visible = self._visible[scope]
+        visible = self.select_holding(self._visible[scope], at)
         return [self.hit(name, score) for name, score in self.find(query, visible, k)] if visible else []
+
+    def select_holding(self, names: Sequence[str], at: str) -> Sequence[str]:
+        """Those that have not ended at that time, where ends are kept."""
+        return names
 
     def hit(self, name: str, score: float | None = None) -> Hit:
         item = self.rows[name]
@@ -208,34 +223,62 @@ class Rows(LocalMemory):
 
 
 class RowMemory(Rows, FileMemory):
-    """Rows as JSON lines in one file."""
+    """Rows as JSON lines in one file, each with its end once it is deprecated."""
 
     def __init__(self, path: Path) -> None:
         Rows.__init__(self)
         FileMemory.__init__(self, path)
-        self._lines: dict[str, tuple[Item, str]] = {}
+        self.ends: dict[str, str] = {}
+        self._lines: dict[str, tuple[Item, str | None, str]] = {}
         if text := self.text():
             self.load(text)
 
+    def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+        return observe_with(self, by_piece, transcript, scope, at, session)
+
     def load(self, text: str) -> None:
         for line in text.split("\n")[:-1]:
-            row = json.loads(line)
-            name = row.pop("id")
-            self.rows[name] = read_item(row)
+            self.read_row(json.loads(line))
+
+    def read_row(self, row: dict[str, Any]) -> None:
+        name, end = row.pop("id"), row.pop("ended", None)
+        self.rows[name] = read_item(row)
+        if end:
+            self.ends[name] = end
+
+    def select_holding(self, names: Sequence[str], at: str) -> Sequence[str]:
+        if not self.ends:
+            return names
+        now = moment(at)
+        return [name for name in names if name not in self.ends or moment(self.ends[name]) > now]
+
+    def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
+        there = [name for name in dict.fromkeys(memory_ids) if self.sees(name, scope)]
+        if there:
+            self.ends |= {name: min(self.ends.get(name, at), at, key=moment) for name in there}
+            self.write(None)
+        return [name in there for name in memory_ids]
+
+    def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+        if self.sees(memory_id, scope) and item.text.strip():
+            self.ends.pop(memory_id, None)
+        return super().update(scope, memory_id, item)
 
     def dump(self, ids: Iterable[str]) -> str:
         return "".join(self.line(name) + "\n" for name in ids)
 
     def line(self, name: str) -> str:
         """Without escapes, so that whoever looks into the file finds the text that was remembered."""
-        item = self.rows[name]
+        item, end = self.rows[name], self.ends.get(name)
         made = self._lines.get(name)
-        if made is None or made[0] is not item:
-            made = self._lines[name] = item, json.dumps({"id": name, **to_wire(item)}, ensure_ascii=False)
-        return made[1]
+        if made is None or made[0] is not item or made[1] != end:
+            row = {"id": name, **({"ended": end} if end else {}), **to_wire(item)}
+            made = self._lines[name] = item, end, json.dumps(row, ensure_ascii=False)
+        return made[2]
 
     def write(self, added: Sequence[str] | None) -> None:
         if added is None:
+            self.ends = {name: end for name, end in self.ends.items() if name in self.rows}
             self._lines = {name: made for name, made in self._lines.items() if name in self.rows}
             self.rewrite(self.dump(self.rows))
         else:

@@ -13,6 +13,11 @@ from harness.adapter import Layer, Space, Support, Unsupported
 COLLECTION = "memories"
 
 
+def not_ended(now: float) -> Mapping[str, Any]:
+    """The filter for what has not ended at a time. Mem0 negates each part for Chroma, where a lacking key differs."""
+    return {"NOT": [{"deprecated": True, "ends": {"lte": now}}]}
+
+
 def no_compaction(space: Space) -> None:
     raise Unsupported("compact")
 
@@ -25,6 +30,7 @@ class Store:
         package: What Mem0 needs installed for it.
         config: Its settings beside the collection.
         any_of: The filter for one of these values.
+        still: The filter for what has not ended at a time, if it has one.
         reach: How many memories a search has to be asked for, so that k of the scope are among them.
         support: What is its own.
     """
@@ -34,6 +40,7 @@ class Store:
     any_of: Callable[[Sequence[str]], Any]
     layers: Callable[[Space], list[Layer]]
     support: Mapping[str, Support]
+    still: Callable[[float], Mapping[str, Any]] = not_ended
     reach: Callable[[Any, int], int] = lambda store, k: k
     close: Callable[[Any], None] = lambda store: None
     compact: Callable[[Space], None] = no_compaction
@@ -79,8 +86,10 @@ FAISS = Store(
         "abstains": Support("native"),
         "compact": Support("unsupported", "every write and deletion rewrites the whole index"),
         "multi_process": Support("unsupported", "each process holds the whole store and writes it whole"),
+        "deprecate": Support("unsupported", "the store's filter knows equality only"),
         "ranked": Support("native", "the store filters after its search, so that all memories are asked for"),
     },
+    still=lambda now: {},
     reach=lambda store, k: max(k, store.index.ntotal),
 )
 STORES: Mapping[str, Store] = {"qdrant": QDRANT, "chroma": CHROMA, "faiss": FAISS}

@@ -5,7 +5,7 @@
 
 Both find this file in the working folder, or in a folder of COLDWARM_ADAPTER_PATH. It runs in a process of its own that
 may write below `space.root` only and reach the gateway only. It imports `harness.adapter`, the standard library and,
-inside `open`, the SDK. The whole contract: docs/adapters.md, and the docstrings of harness/adapter.py.
+inside `open`, the SDK. The whole contract: docs/adapters.md, and the docstrings of harness/adapter/contract.py.
 """
 
 from __future__ import annotations

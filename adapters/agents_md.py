@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from adapters._capture import LOG
 from adapters.notes import Notes, NotesMemory, line, split
 from harness.adapter import Ack, Item, Layer, Memory, Scope, Space
 
@@ -75,6 +76,11 @@ class AgentsMdMemory(NotesMemory):
         self.commit("supersede")
         return Ack(tuple(split(fresh)))
 
+    def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
+        marked = super().deprecate(scope, memory_ids, at)
+        self.commit("deprecate")
+        return marked
+
     def snapshot(self) -> str:
         return self.git("rev-parse", "HEAD").strip()
 
@@ -92,7 +98,9 @@ class AgentsMd(Notes):
     name = "agents_md"
     file = FILE
     emulated: ClassVar = {
+        "observe": f"{LOG}, in one commit",
         "supersede": "the line is deleted and a new one appended, in one commit",
+        "deprecate": f"{Notes.emulated['deprecate']}; in one commit",
         "snapshot": "the commit",
         "restore": "the file of that commit, less what was forgotten since, as a new commit",
     }

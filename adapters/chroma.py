@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 from uuid import uuid4
 
-from adapters._base import release, sdk
+from adapters._base import moment, release, sdk
+from adapters._capture import PIECES, by_piece, observe_with
 from adapters._program import VECTORS, numbers, write_program
 from harness.adapter import (
     Ack,
@@ -22,6 +23,7 @@ from harness.adapter import (
     Item,
     Layer,
     Memory,
+    Message,
     Scope,
     Source,
     Space,
@@ -78,10 +80,17 @@ def holding_at(place: Scope) -> Filter:
     return {"$and": [{part: {"$in": list({"", key(value)})}} for part, value in asdict(place).items()]}
 
 
+def still_at(place: Scope, at: str) -> Filter:
+    """Of the memories that apply to this place, those that have not ended then. What has no mark differs from any."""
+    holds = {"$or": [{"deprecated": {"$ne": True}}, {"ends": {"$gt": moment(at)}}]}
+    return {"$and": [*holding_at(place)["$and"], holds]}
+
+
 def metadata(item: Item) -> dict[str, Any]:
     """Flat, and always with every key: an update merges, and None removes a key."""
     scope = {part: key(value) for part, value in asdict(item.scope).items()}
-    return {**scope, **asdict(item.source or Source()), "at": item.at, "kind": item.kind, "confidence": item.confidence}
+    told = {"at": item.at, "kind": item.kind, "confidence": item.confidence, "deprecated": None, "ends": None}
+    return {**scope, **asdict(item.source or Source()), **told}
 
 
 def hit(name: str, text: str, data: Mapping[str, Any], distance: float | None = None) -> Hit:
@@ -142,6 +151,10 @@ class ChromaMemory(BaseMemory):
     def holding_at(place: Scope) -> Filter | None:
         return holding_at(place)
 
+    @staticmethod
+    def still_at(place: Scope, at: str) -> Filter | None:
+        return still_at(place, at)
+
     def __init__(self, chromadb: Any, space: Space) -> None:
         self.space = space
         self.client = self.connect(chromadb, space)
@@ -172,6 +185,9 @@ class ChromaMemory(BaseMemory):
             metadatas=[metadata(item) for _, item in rows],
         )
 
+    def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+        return observe_with(self, by_piece, transcript, scope, at, session)
+
     def settle(self, seconds: float) -> bool:
         return True
 
@@ -181,7 +197,7 @@ class ChromaMemory(BaseMemory):
         found = self.collection.query(
             query_embeddings=embed(self.space, [query]),
             n_results=k,
-            where=self.holding_at(scope),
+            where=self.still_at(scope, at),
             include=["documents", "metadatas", "distances"],
         )
         columns = (found[column][0] for column in ("ids", "documents", "metadatas", "distances"))
@@ -214,6 +230,17 @@ class ChromaMemory(BaseMemory):
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
         return delete_and_add(self, scope, memory_ids, item)
 
+    def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
+        """By an update of the metadata alone, which merges."""
+        if not memory_ids:  # refused by Chroma
+            return []
+        found = self.collection.get(ids=list(dict.fromkeys(memory_ids)), where=self.holding_at(scope))
+        there, end = found["ids"], moment(at)
+        marks = [{"deprecated": True, "ends": min(data.get("ends") or end, end)} for data in found["metadatas"]]
+        if there:
+            self.collection.update(ids=there, metadatas=marks)
+        return [name in there for name in memory_ids]
+
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
         """Read back: the count that Chroma's delete returns is that of the ids asked for."""
         there = self._read(self.holding_at(scope), memory_ids)
@@ -241,10 +268,11 @@ class Chroma(BaseAdapter):
     embeds = True
     packages = ("chromadb>=1.0.20,<2",)
     native: ClassVar[tuple[str, ...]] = (
-        "entries", "get", "update", "forget", "forget_scope", "compact",
+        "entries", "get", "update", "deprecate", "forget", "forget_scope", "compact",
         "ranked", "persistent", "concurrent", "usage", "scope_org", "scope_repo", "scope_branch", "scope_user",
     )  # fmt: skip
     emulated: ClassVar = {
+        "observe": PIECES,
         "supersede": "delete and add, not atomic",
         "source": "echoed: stored as flat metadata",
         "created": "echoed: the story time stored as metadata",

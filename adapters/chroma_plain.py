@@ -23,11 +23,18 @@ class PlainMemory(ChromaMemory):
     def holding_at(place: Scope) -> Filter | None:
         return None
 
+    @staticmethod
+    def still_at(place: Scope, at: str) -> Filter | None:
+        return None
+
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
         return [replace(hit, scope=None) for hit in super().recall(query, scope, k, at)]
 
     def _read(self, where: Filter | None, ids: Iterable[str] | None = None, **part: int) -> dict[str, Hit]:
         return {name: replace(hit, scope=None) for name, hit in super()._read(where, ids, **part).items()}
+
+    def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
+        raise Unsupported("deprecate")
 
     def forget_scope(self, scope: Scope) -> None:
         raise Unsupported("forget_scope")
@@ -35,9 +42,10 @@ class PlainMemory(ChromaMemory):
 
 class ChromaPlain(Chroma):
     name = "chroma_plain"
-    native: ClassVar[tuple[str, ...]] = tuple(name for name in Chroma.native if name not in SCOPES)
+    native: ClassVar[tuple[str, ...]] = tuple(name for name in Chroma.native if name not in (*SCOPES, "deprecate"))
     unsupported: ClassVar = {
         **Chroma.unsupported,
+        "deprecate": "the quickstart asks without a filter",
         **dict.fromkeys(SCOPES, "the quickstart has one collection for all"),
     }
     memory: ClassVar[type[ChromaMemory]] = PlainMemory

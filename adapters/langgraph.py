@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from uuid import uuid4
 
-from adapters._base import release, sdk
+from adapters._base import moment, release, sdk
 from adapters._labels import holding_at, name_scope, read_scope
 from harness.adapter import (
     Ack,
@@ -32,6 +32,18 @@ ABOVE = "memories"
 FILE = "store.sqlite"
 PAGE = 1000
 INSTALL = "an environment by its release: -b {}@VERSION"
+
+
+FIRST = moment("0001-01-01T00:00:00+00:00")
+
+
+def write_end(at: str) -> str:
+    """A time as digits of one length, seconds since the year 1, as PostgreSQL compares values as texts."""
+    return f"{moment(at) - FIRST:016.3f}"
+
+
+ALWAYS = write_end("9999-12-31T23:59:59+00:00")
+"""The end of what has none: a comparison finds no value that lacks the field."""
 
 
 def write_value(item: Item) -> dict[str, Any]:
@@ -90,8 +102,12 @@ class LanggraphMemory(BaseMemory):
 
     def _write(self, rows: Sequence[tuple[str, Item]]) -> None:
         self.store.batch(
-            [self.base.PutOp(self.name(item.scope), key, write_value(item), index=self.fields) for key, item in rows]
+            [self.base.PutOp(self.name(item.scope), key, self.value(item), index=self.fields) for key, item in rows]
         )
+
+    @staticmethod
+    def value(item: Item) -> dict[str, Any]:
+        return {**write_value(item), "ends": ALWAYS}
 
     def settle(self, seconds: float) -> bool:
         return True
@@ -99,9 +115,14 @@ class LanggraphMemory(BaseMemory):
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
         if not query.strip() or k < 1:
             return []
-        asked = [self.base.SearchOp(each, query=query, limit=k) for each in self.reach(scope)]
+        holds = self.still_at(at)
+        asked = [self.base.SearchOp(each, query=query, limit=k, filter=holds) for each in self.reach(scope)]
         found = [row for rows in self.store.batch(asked) for row in rows]
         return [self.hit(row) for row in sorted(found, key=lambda row: -row.score)[:k]]
+
+    def still_at(self, at: str) -> Mapping[str, Any] | None:
+        """The filter for what has not ended at a time."""
+        return {"ends": {"$gt": write_end(at)}}
 
     def entries(self, scope: Scope) -> Iterator[Hit]:
         for at in count():
@@ -129,6 +150,17 @@ class LanggraphMemory(BaseMemory):
 
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
         return delete_and_add(self, scope, memory_ids, item)
+
+    def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
+        return [self._mark(scope, key, write_end(at)) for key in memory_ids]
+
+    def _mark(self, scope: Scope, key: str, end: str) -> bool:
+        """The whole value is put again, as the store merges nothing."""
+        row = self._find(scope, key)
+        if row is not None:
+            value = {**row.value, "ends": min(row.value["ends"], end)}
+            self.store.batch([self.base.PutOp(row.namespace, key, value, index=self.fields)])
+        return row is not None
 
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
         return [self._delete(scope, key) for key in memory_ids]
@@ -164,7 +196,8 @@ class Langgraph(BaseAdapter):
         "pysqlite3-binary>=0.5; sys_platform == 'linux' and platform_machine == 'x86_64'",
     )
     native: ClassVar[tuple[str, ...]] = (
-        "entries", "get", "update", "forget", "ranked", "persistent", "multi_process", "concurrent", "usage",
+        "entries", "get", "update", "deprecate", "forget",
+        "ranked", "persistent", "multi_process", "concurrent", "usage",
     )  # fmt: skip
     emulated: ClassVar = {
         "supersede": "delete and add, not atomic",

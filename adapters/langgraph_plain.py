@@ -7,15 +7,25 @@ and vectors are made of what the configuration that the documentation shows lead
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from adapters._labels import EVERYWHERE
-from adapters.langgraph import ABOVE, Langgraph, LanggraphMemory
-from harness.adapter import Scope
+from adapters.langgraph import ABOVE, Langgraph, LanggraphMemory, write_value
+from harness.adapter import Item, Scope, Unsupported
 
 
 class PlainMemory(LanggraphMemory):
     fields: ClassVar[Sequence[str] | None] = None
+
+    @staticmethod
+    def value(item: Item) -> dict[str, Any]:
+        return write_value(item)
+
+    def still_at(self, at: str) -> None:
+        return None
+
+    def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
+        raise Unsupported("deprecate")
 
     def name(self, scope: Scope) -> tuple[str, ...]:
         return (ABOVE, scope.user or EVERYWHERE)
@@ -29,10 +39,11 @@ class PlainMemory(LanggraphMemory):
 
 class LanggraphPlain(Langgraph):
     name = "langgraph_plain"
-    native: ClassVar[tuple[str, ...]] = (*Langgraph.native, "scope_user")
+    native: ClassVar[tuple[str, ...]] = (*(each for each in Langgraph.native if each != "deprecate"), "scope_user")
     emulated: ClassVar = {name: how for name, how in Langgraph.emulated.items() if not name.startswith("scope_")}
     unsupported: ClassVar = {
         **Langgraph.unsupported,
+        "deprecate": "the quickstart asks without a filter",
         **dict.fromkeys(("scope_org", "scope_repo", "scope_branch"), "the quickstart knows users only"),
     }
     memory: ClassVar[type[LanggraphMemory]] = PlainMemory

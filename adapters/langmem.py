@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Self
 from uuid import uuid4
 
 from adapters._base import release, sdk
+from adapters._capture import by_message
 from adapters.langgraph import INSTALL, Langgraph, LanggraphMemory
-from harness.adapter import Ack, Item, Memory, Space, Usage
+from harness.adapter import Ack, Item, Memory, Message, Scope, Source, Space, Usage
 
 SHOWN = 5
 """Memories that the manager sees: `query_limit` of LangMem's store manager unless told otherwise."""
@@ -43,13 +44,18 @@ class LangmemMemory(LanggraphMemory):
             )
 
     def remember(self, items: Sequence[Item]) -> list[Ack]:
-        return [self._tell(item) if item.text.strip() else Ack(()) for item in items]
+        return [self._tell(item, [("user", item.text)]) if item.text.strip() else Ack(()) for item in items]
 
-    def _tell(self, item: Item) -> Ack:
+    def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+        said = [(each.role, each.content) for each in transcript if each.content.strip()]
+        text = "\n".join(line.text for line in by_message(transcript))
+        return self._tell(Item(text, scope, at, "episodic", Source(session=session)), said) if said else Ack(())
+
+    def _tell(self, item: Item, said: Sequence[tuple[str, str]]) -> Ack:
         near = self.store.search(self.name(item.scope), query=item.text, limit=SHOWN)
         known = {row.key: row.value["text"] for row in near}
         asked = {
-            "messages": [{"role": "user", "content": item.text}],
+            "messages": [_message(at, *each) for at, each in enumerate(said)],
             "existing": [(key, self._schema(content=text)) for key, text in known.items()],
         }
         made = [(each.id, each.content.content) for each in self._manager.invoke(asked)]
@@ -65,6 +71,11 @@ class LangmemMemory(LanggraphMemory):
         super().close()
 
 
+def _message(at: int, role: str, content: str) -> dict[str, str]:
+    """What a tool says names its call, which the manager does not show to the model."""
+    return {"role": role, "content": content, **({"tool_call_id": f"call-{at}"} if role == "tool" else {})}
+
+
 def changed(known: Mapping[str, str], made: Sequence[tuple[str, str]]) -> dict[str, str]:
     """What is to be written: the manager also gives back what it left as it was. An id that it thought of gets ours."""
     fresh = [(key, text) for key, text in made if text.strip() and known.get(key) != text]
@@ -78,7 +89,7 @@ class Langmem(Langgraph):
     imports = (*Langgraph.imports, "langmem", "langchain_openai")
     packages: Sequence[str] = ("langmem>=0.0.30,<0.1", *Langgraph.packages, "langchain-openai>=1,<2")
     native: ClassVar[tuple[str, ...]] = (
-        *(each for each in Langgraph.native if each != "concurrent"), "extracts",
+        *(each for each in Langgraph.native if each != "concurrent"), "observe", "extracts",
     )  # fmt: skip
     emulated: ClassVar = {
         **Langgraph.emulated,

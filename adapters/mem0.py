@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 from urllib.parse import parse_qsl, quote, urlencode
 
-from adapters._base import release, sdk, setting
+from adapters._base import moment, release, sdk, setting
 from adapters._mem0_program import write_mem0_program
 from adapters._mem0_stores import COLLECTION, STORES, Store
 from harness.adapter import (
@@ -32,10 +32,12 @@ from harness.adapter import (
     Item,
     Layer,
     Memory,
+    Message,
     Scope,
     Source,
     Space,
     Support,
+    Unsupported,
     Usage,
     applies,
     delete_and_add,
@@ -46,6 +48,8 @@ EXPIRES_SINCE = (2, 0, 10)
 AGENT = "coldwarm"
 EVERYWHERE = "everywhere"
 ALL = 1_000_000  # get_all has no cursor and gives 20 unless told otherwise
+CAPTURES = Support("native", "add(messages), one chat call for a session; it leaves out what tools say")
+STORES_MESSAGES = Support("native", "add(messages, infer=False): each message is a memory, word for word")
 EXTRACTS = Support("native", "one chat call for each item; its facts are added and replace none")
 
 
@@ -64,7 +68,8 @@ def holding_at(place: Scope) -> list[str]:
 
 def metadata(item: Item) -> dict[str, Any]:
     """Flat, and always with every key: an update merges, and None takes a value away."""
-    return {**asdict(item.source or Source()), "kind": item.kind, "confidence": item.confidence}
+    marks = {"deprecated": None, "ends": None}
+    return {**asdict(item.source or Source()), "kind": item.kind, "confidence": item.confidence, **marks}
 
 
 def dated(item: Item) -> dict[str, Any]:
@@ -133,11 +138,11 @@ class Mem0Memory(BaseMemory):
         )
 
     def remember(self, items: Sequence[Item]) -> list[Ack]:
-        return [self._add(item) if item.text.strip() else Ack(()) for item in items]
+        return [self._add(item, item.text) if item.text.strip() else Ack(()) for item in items]
 
-    def _add(self, item: Item) -> Ack:
+    def _add(self, item: Item, told: str | list[dict[str, str]]) -> Ack:
         added = self.memory.add(
-            item.text,
+            told,
             user_id=user_id(item.scope),
             agent_id=AGENT,
             metadata={**dated(item), "scope": user_id(item.scope)},
@@ -146,6 +151,11 @@ class Mem0Memory(BaseMemory):
         )
         return Ack(tuple(row["id"] for row in added["results"]))
 
+    def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+        item = Item("", scope, at, "episodic", Source(session=session))
+        said = [{"role": each.role, "content": each.content} for each in transcript if each.content.strip()]
+        return self._add(item, said) if said else Ack(())
+
     def settle(self, seconds: float) -> bool:
         return True
 
@@ -153,7 +163,7 @@ class Mem0Memory(BaseMemory):
         if not query.strip() or k < 1:
             return []
         kept = self.adapter.kept
-        filters = {"agent_id": AGENT, "scope": kept.any_of(holding_at(scope))}
+        filters = {"agent_id": AGENT, "scope": kept.any_of(holding_at(scope)), **kept.still(moment(at))}
         reach = kept.reach(self.memory.vector_store, k)
         found = self.memory.search(query, filters=filters, top_k=reach)  # and the default threshold of 0.1
         return [hit(row) for row in found["results"][:k]]
@@ -162,9 +172,14 @@ class Mem0Memory(BaseMemory):
         return [hit(row) for row in self.memory.get_all(filters={"user_id": user_id(scope)}, top_k=ALL)["results"]]
 
     def get(self, scope: Scope, memory_id: str) -> Hit | None:
-        row = self.memory.get(memory_id)
-        found = hit(row) if row else None
-        return found if found is not None and found.scope is not None and applies(found.scope, scope) else None
+        row = self.find(scope, memory_id)
+        return hit(row) if row else None
+
+    def find(self, scope: Scope, memory_id: str) -> Mapping[str, Any] | None:
+        """The memory of this id as Mem0 tells it, if it holds at this place."""
+        row: Mapping[str, Any] | None = self.memory.get(memory_id)
+        limit = hit(row).scope if row else None
+        return row if limit is not None and applies(limit, scope) else None
 
     def history(self, scope: Scope, memory_id: str) -> list[str]:
         """Of a memory that is there, in its own scope only. Of a deleted one, in any: the history knows no scope."""
@@ -183,6 +198,20 @@ class Mem0Memory(BaseMemory):
 
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
         return delete_and_add(self, scope, memory_ids, item)
+
+    def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
+        """By an update of the metadata alone, which merges."""
+        if self.adapter.support["deprecate"].level == "unsupported":
+            raise Unsupported("deprecate")
+        return [self._mark(scope, name, moment(at)) for name in memory_ids]
+
+    def _mark(self, scope: Scope, memory_id: str, end: float) -> bool:
+        row = self.find(scope, memory_id)
+        if row is None:
+            return False
+        before = (row.get("metadata") or {}).get("ends")
+        self.memory.update(memory_id, row["memory"], metadata={"deprecated": True, "ends": min(before or end, end)})
+        return True
 
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
         return [self._delete(scope, name) for name in memory_ids]
@@ -218,6 +247,7 @@ class Mem0(BaseAdapter):
         "get",
         "history",
         "update",
+        "deprecate",
         "forget",
         "forget_scope",
         "ranked",
@@ -255,7 +285,7 @@ class Mem0(BaseAdapter):
 
     @property
     def support(self) -> Mapping[str, Support]:
-        extracts = {"extracts": EXTRACTS} if self.infer else {}
+        extracts = {"extracts": EXTRACTS, "observe": CAPTURES} if self.infer else {"observe": STORES_MESSAGES}
         lasting = {} if expires() else {"expiry": Support("unsupported", "Mem0 knows none before 2.0.10")}
         return {**super().support, **self.kept.support, **extracts, **lasting}
 

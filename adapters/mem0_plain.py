@@ -24,9 +24,9 @@ def plain(row: Mapping[str, Any]) -> Hit:
 
 
 class PlainMemory(Mem0Memory):
-    def _add(self, item: Item) -> Ack:
+    def _add(self, item: Item, told: str | list[dict[str, str]]) -> Ack:
         place = user_id(item.scope)
-        added = self.memory.add(item.text, user_id=place, metadata=dated(item), **expiry(item), infer=False)
+        added = self.memory.add(told, user_id=place, metadata=dated(item), **expiry(item), infer=False)
         return Ack(tuple(row["id"] for row in added["results"]))
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -50,13 +50,14 @@ class PlainMemory(Mem0Memory):
 class Mem0Plain(Mem0):
     name = "mem0_plain"
     settings = ()
-    native: ClassVar[tuple[str, ...]] = (*Mem0.native, "scope_user")
+    native: ClassVar[tuple[str, ...]] = (*(each for each in Mem0.native if each != "deprecate"), "scope_user")
     emulated: ClassVar = {
         "supersede": "delete and add, not atomic",
         "source": "echoed: stored as flat metadata",
     }
     unsupported: ClassVar = {
         **Mem0.unsupported,
+        "deprecate": "the quickstart asks without a filter for it",
         **dict.fromkeys(("scope_org", "scope_repo", "scope_branch"), "the quickstart knows users only"),
     }
     memory: ClassVar[type[Mem0Memory]] = PlainMemory

@@ -5,12 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from harness.adapter import CAPABILITIES, Ack, BaseAdapter, BaseMemory, Hit, Item, Layer, Memory, Scope, Space, Usage
+from harness.adapter import (
+    CAPABILITIES,
+    Ack,
+    BaseAdapter,
+    BaseMemory,
+    Hit,
+    Item,
+    Layer,
+    Memory,
+    Message,
+    Scope,
+    Space,
+    Usage,
+)
 
 
 class NothingMemory(BaseMemory):
     def remember(self, items: Sequence[Item]) -> list[Ack]:
         return [Ack(()) for _ in items]
+
+    def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+        return Ack(())
 
     def settle(self, seconds: float) -> bool:
         return True
@@ -31,7 +47,7 @@ class NothingMemory(BaseMemory):
         """Nothing is held open."""
 
 
-OFFERED = ("entries", "get", "abstains", "usage")
+OFFERED = ("observe", "entries", "get", "abstains", "usage")
 
 
 class Nothing(BaseAdapter):

@@ -10,10 +10,12 @@ from hashlib import sha256
 from typing import ClassVar
 
 from adapters._base import SCOPES, FileAdapter, FileMemory
-from harness.adapter import Ack, Hit, Item, Memory, Scope, Source, Space
+from adapters._capture import LOG, by_message, observe_with
+from harness.adapter import Ack, Hit, Item, Memory, Message, Scope, Source, Space
 
 NOTE = re.compile(r"^(?=- \d{4}-\d\d-\d\d \[)", re.MULTILINE)
-PARTS = re.compile(r"- (\S{10}) \[([^\]\n]*)\] (.*)\n", re.DOTALL)
+PARTS = re.compile(r"- (\S{10}) \[([^\]\n]*?)(?:; until (\d{4}-\d\d-\d\d))?\] (.*)\n", re.DOTALL)
+_MARK = re.compile(r"; until \d{4}-\d\d-\d\d(?=\] )")
 EVERYWHERE = "everywhere"
 
 
@@ -42,16 +44,30 @@ def read_place(words: str) -> Scope:
     return Scope(**parts)
 
 
-def split(content: str) -> dict[str, str]:
-    """Notes by the hash of their text: equal notes share an id and are forgotten as one."""
-    named = ((sha256(note.encode("utf-8", "surrogatepass")), note) for note in NOTE.split(content) if note.strip())
-    return {name.hexdigest()[:16]: note for name, note in named}
-
-
-def hit(name: str, note: str) -> Hit:
-    """A note, as far as it is one of ours: owners write into the file, too."""
+def mark(note: str, day: str) -> str:
+    """The note with its end in the brackets, the earlier one if it has one."""
     found = PARTS.fullmatch(note)
-    return Hit(name, found[3], created=found[1], scope=read_place(found[2])) if found else Hit(name, note)
+    assert found is not None, "one of ours"
+    head, _, rest = _MARK.sub("", note, count=1).partition("] ")
+    return f"{head}; until {min(found[3] or day, day)}] {rest}"
+
+
+def split(content: str) -> dict[str, str]:
+    """Notes by the hash of their text without a mark: equal notes share an id and are forgotten as one."""
+    notes = [note for note in NOTE.split(content) if note.strip()]
+    return {name_note(note): note for note in notes}
+
+
+def name_note(note: str) -> str:
+    return sha256(_MARK.sub("", note, count=1).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def hit(name: str, note: str, at: str = "") -> Hit:
+    """A note, as far as it is one of ours: owners write into the file, too. One that ended by that day says so."""
+    if found := PARTS.fullmatch(note):
+        day, place, end, text = found.groups()
+        return Hit(name, text, created=day, scope=read_place(place), superseded=bool(end and at[:10] >= end) or None)
+    return Hit(name, note)
 
 
 class NotesMemory(FileMemory):
@@ -60,11 +76,21 @@ class NotesMemory(FileMemory):
         self.add("".join(lines))
         return [Ack(tuple(split(text))) for text in lines]
 
+    def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+        return observe_with(self, by_message, transcript, scope, at, session)
+
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
-        return self.entries(scope)
+        return [hit(*note, at) for note in split(self.text()).items()]
 
     def entries(self, scope: Scope) -> list[Hit]:
         return [hit(*note) for note in split(self.text()).items()]
+
+    def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
+        notes = split(self.text())
+        marked = {name: mark(notes[name], at[:10]) for name in memory_ids if PARTS.fullmatch(notes.get(name, ""))}
+        if marked:
+            self.rewrite("".join((notes | marked).values()))
+        return [name in marked for name in memory_ids]
 
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
         notes = split(self.text())
@@ -77,7 +103,11 @@ class Notes(FileAdapter):
     name = "notes"
     file = "NOTES.md"
     native = ("entries", "forget", "persistent", "usage")
-    emulated: ClassVar = {"supersede": "delete the line and append a new one, not atomic"}
+    emulated: ClassVar = {
+        "observe": LOG,
+        "supersede": "delete the line and append a new one, not atomic",
+        "deprecate": "the line says until which day; it is still loaded, as superseded from then on",
+    }
     unsupported: ClassVar = {
         "source": "written in the line, no field",
         "created": "a day in the line, no time",

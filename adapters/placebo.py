@@ -39,7 +39,7 @@ class PlaceboMemory(NothingMemory):
 
 class Placebo(Nothing):
     name = "placebo"
-    native = ("entries", "get", "usage")
+    native = ("observe", "entries", "get", "usage")
     unsupported: ClassVar = {**Nothing.unsupported, "abstains": "always says something that does not matter"}
 
     def open(self, space: Space) -> Memory:

@@ -20,7 +20,7 @@ class ProtocolMemory(NothingMemory):
 
 class Protocol(Nothing):
     name = "protocol"
-    native = ("entries", "get", "usage")
+    native = ("observe", "entries", "get", "usage")
     unsupported: ClassVar = {**Nothing.unsupported, "abstains": "always gives its instruction"}
 
     def open(self, space: Space) -> Memory:

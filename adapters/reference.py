@@ -10,14 +10,14 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 from zlib import crc32
 
-from adapters._base import FileAdapter, sdk
+from adapters._base import FileAdapter, moment, sdk
+from adapters._capture import by_message, observe_with
 from harness.adapter import (
     CAPABILITIES,
     Ack,
@@ -26,6 +26,7 @@ from harness.adapter import (
     Item,
     Layer,
     Memory,
+    Message,
     Scope,
     Source,
     Space,
@@ -71,6 +72,7 @@ LISTED = """
 SELECT * FROM memories WHERE mark = 0 AND repo IS :repo AND org IS :org AND branch IS :branch AND user IS :user
 ORDER BY seq
 """
+END = "UPDATE memories SET expires = MIN(COALESCE(expires, :at), :at) WHERE id = :id AND mark = 0"
 ERASE = "DELETE FROM memories WHERE id = ?"
 ERASE_SCOPE = "DELETE FROM memories WHERE repo IS :repo AND org IS :org AND branch IS :branch AND user IS :user"
 
@@ -83,12 +85,6 @@ def connect(path: Path) -> sqlite3.Connection:
     for setting in ("secure_delete = ON", "temp_store = MEMORY"):
         database.execute(f"PRAGMA {setting}")
     return database
-
-
-def moment(at: str) -> float:
-    """Seconds since 1970, so that times of different zones compare; one without a zone is UTC."""
-    told = datetime.fromisoformat(at)
-    return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
 
 
 def count_words(text: str) -> list[float]:
@@ -147,6 +143,9 @@ class ReferenceMemory(BaseMemory):
         vectors = self.vectors(items)
         with self.writing():
             return list(map(self.add, items, vectors))
+
+    def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+        return observe_with(self, by_message, transcript, scope, at, session)
 
     def vectors(self, items: Sequence[Item]) -> list[bytes]:
         """Little-endian float32, empty for a blank text. Not inside a transaction: nobody waits for an embedder."""
@@ -236,6 +235,13 @@ class ReferenceMemory(BaseMemory):
             for row in [row for name in memory_ids for row in self.visible(scope, name) if vector]:
                 self.db.execute("DELETE FROM memories WHERE id = ? AND mark = 0", [row["id"]])
             return self.add(item, vector)
+
+    def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
+        """By the column that holds ends."""
+        with self.writing():
+            there = [name for name in dict.fromkeys(memory_ids) if self.visible(scope, name)]
+            self.db.executemany(END, [{"id": name, "at": moment(at)} for name in there])
+        return [name in there for name in memory_ids]
 
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
         with self.writing():

@@ -17,7 +17,7 @@ class RefusalMemory(NothingMemory):
 
 class Refusal(Nothing):
     name = "refusal"
-    native = ("entries", "get", "usage")
+    native = ("observe", "entries", "get", "usage")
     unsupported: ClassVar = {**Nothing.unsupported, "abstains": "always says the same sentence"}
 
     def open(self, space: Space) -> Memory:

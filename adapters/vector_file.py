@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from adapters._base import RowAdapter, RowMemory, sdk
-from harness.adapter import Memory, Space, embed, read_item
+from harness.adapter import Memory, Space, embed
 
 
 class VectorFileMemory(RowMemory):
@@ -20,8 +20,7 @@ class VectorFileMemory(RowMemory):
     def load(self, text: str) -> None:
         for row in json.loads(text):
             self.vectors[row["text"]] = self.vector(row.pop("embedding"))
-            name = row.pop("id")
-            self.rows[name] = read_item(row)
+            self.read_row(row)
 
     def vector(self, values: list[float]) -> tuple[Any, str]:
         return self.numpy.array(values, dtype="float32"), json.dumps(values)

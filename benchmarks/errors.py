@@ -164,7 +164,7 @@ def count_covered(suite: Sequence[StoryShare], stories: int, runs: int) -> dict[
             ("share", made.cold, right),
             ("difference", made.rows[0, 0, 0] - made.cold, 0.2),
         ):
-            bounds = {"": stats.bound(values.tolist()), " by percentile bootstrap": _resample(values, rng)}
+            bounds = {"": stats.bound_mean(values.tolist()), " by percentile bootstrap": _resample(values, rng)}
             found += [(f"{name}{by}", own[0] <= true <= own[1]) for by, own in bounds.items() if own]
     return {name: statistics.fmean(held for own, held in found if own == name) for name in dict(found)}
 

@@ -8,9 +8,9 @@ import json
 from dataclasses import asdict
 
 from harness import paths
-from harness.conformance import hunted
+from harness.conformance import detection
 from harness.selftest.faults import list_planted
-from harness.selftest.unreached import OUT_OF_REACH
+from harness.selftest.out_of_reach import OUT_OF_REACH
 
 
 def main() -> None:
@@ -22,7 +22,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int)
     asked = parser.parse_args()
     planted = {each.name: each.adapter for each in list_planted(asked.names) if each.name not in OUT_OF_REACH}
-    found = hunted.find_all(
+    found = detection.find_all(
         planted, paths.cache_root(), asked.seconds, asked.seed, asked.shorten, asked.jobs,
         lambda each: print(json.dumps(asdict(each)), flush=True),
     )  # fmt: skip

@@ -20,8 +20,9 @@ from harness import paths
 from harness.adapter import Ack, Hit, Item, Scope
 from harness.gateway import tokens
 from harness.log.blobs import Blobs
-from harness.log.events import Event, Found
+from harness.log.events import Event
 from harness.log.lines import Writer
+from harness.log.parts import Found
 from harness.model.scenario import Session
 from harness.model.trial import Trial
 from harness.play import controls, engine, noise

@@ -78,7 +78,7 @@ def main() -> None:
     ):
         for trial in all_:
             told = plan.part(trial, environment.settings.stories[trial.scenario], None, "", "")
-            environment.stores.warm(engine.texts(told), "chroma")
+            environment.stores.warm(engine.list_texts(told), "chroma")
             counted = trial.backend == "chroma" and trial.seed != SEEDS[0]
             others.seconds, began, before = 0.0, time.thread_time(), spent()
             path = play_trial(trial, environment)

@@ -11,6 +11,9 @@ _FIXTURES = ROOT / "harness" / "fixtures"
 INSTALLED = _FIXTURES.is_dir()
 """Whether we came in a wheel, which holds apart what a checkout keeps beside the packages (setup.py)."""
 TASKS = ROOT / "tasks"
+DEEP = TASKS / "deep"
+SUITES = {"deep": DEEP}
+"""Suites that come with coldwarm beside the usual one, by the name that `--suite` takes."""
 FIXTURES = (_FIXTURES if INSTALLED else ROOT / "fixtures") / "repos"
 TEMPLATES = ROOT / "harness" / "report" / "templates" if INSTALLED else ROOT / "reports" / "templates"
 RUNS = Path("coldwarm-runs").absolute() if INSTALLED else ROOT / "reports" / "out"
@@ -21,6 +24,11 @@ _CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "col
 SERVERS = _CACHE
 """Where `make` installs the servers of backends: SERVER/venv."""
 PLACES = "COLDWARM_ADAPTER_PATH"
+
+
+def find_suite(name: str | Path) -> Path:
+    """A folder of scenarios, or a suite of ours by its name, unless a folder is called so."""
+    return Path(name) if Path(name).exists() else SUITES.get(str(name), Path(name))
 
 
 def list_paths(variable: str) -> list[Path]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import stat
-import tomllib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -16,12 +15,9 @@ from harness.model.facts import PATTERNS
 from harness.model.scenario import MINED, PINNED, SERIES, Pinned, Scenario
 from harness.repo.checkout import FixtureError, Repo, build
 from harness.repo.clone import Clone, locate
-from tasks import proofs, short
+from tasks import files, proofs, short
+from tasks.files import BrokenError
 
-LIMIT = 1_000_000
-"""Bytes of the largest scenario file that is read."""
-_DOTS = 64
-"""Most dots in a line: the parser's memory grows with the square of a dotted key, and no key is that long."""
 _REASONS = {
     "missing": "missing",
     "extra_forbidden": "unknown key",
@@ -45,6 +41,7 @@ _REASONS = {
     "datetime_parsing": "must be a time, as 2025-03-01T10:00:00Z",
     "timezone_aware": "needs a time zone, as in 2025-03-01T10:00:00Z",
 }
+_TRANSCRIPT = re.compile(r"^sessions\.([^.]+)\.transcript(?:\.(\d+))?(?=\.|$)")
 _WIDTH = 500  # characters of a message; what is longer quotes a text that is too long to help
 
 
@@ -52,19 +49,11 @@ class ScenarioError(Exception):
     """A scenario that cannot be played. One line: `file: key: reason`."""
 
 
-class _BrokenError(Exception):
-    """Everything found to be wrong with one file, as `key: reason`; never empty."""
-
-    def __init__(self, found: Sequence[str]) -> None:
-        super().__init__(*found)
-        self.found = found
-
-
 def read(path: Path) -> Scenario:
     """A scenario as its file says it: its id from folder and file name, its commits still as the file names them."""
     try:
         return _read(path)
-    except _BrokenError as problems:
+    except BrokenError as problems:
         raise _error(path, problems.found[0]) from None
 
 
@@ -72,24 +61,31 @@ def resolve(scenario: Scenario, repo: Repo, file: Path) -> Scenario:
     """The scenario with the hashes of its commits, once everything that needs the fixture is proven."""
     try:
         return _resolve(scenario, repo)
-    except _BrokenError as problems:
+    except BrokenError as problems:
         raise _error(file, problems.found[0]) from None
 
 
 def load(paths: Iterable[Path], fixtures: Path, cache: Path) -> list[tuple[Scenario, Repo]]:
-    """The scenarios of these files with their repositories, sorted by id."""
+    """The scenarios of these files with their repositories, sorted by id. No two mined ones share a commit: what one
+    commit did is one case, and statistics take each story for one."""
     loaded: dict[str, tuple[Scenario, Repo]] = {}
+    told: dict[str, str] = {}
     for path in paths:
         scenario = read(path)
         if scenario.id in loaded:
             raise _error(path, f"id: another file is '{scenario.id}' as well")
         try:
             repo = _fixture(scenario, path, fixtures, cache)
-        except _BrokenError as problems:
+        except BrokenError as problems:
             raise _error(path, problems.found[0]) from None
         if loaded and (scenario.kind == MINED) != (next(iter(loaded.values()))[0].kind == MINED):
             raise _error(path, "kind: mined stories and those of authors are no one suite; play them apart")
-        loaded[scenario.id] = resolve(scenario, repo, path), repo
+        resolved = resolve(scenario, repo, path)
+        for commit in sorted(resolved.changes) if scenario.kind == MINED else ():
+            if (other := told.setdefault(commit, scenario.id)) != scenario.id:
+                raise _error(path, f"facts: commit {commit[:12]} is told by '{other}', too, and would count twice; "
+                             "mine both stories at once")  # fmt: skip
+        loaded[scenario.id] = resolved, repo
     return [loaded[name] for name in sorted(loaded)]
 
 
@@ -126,7 +122,7 @@ def validate(path: Path, fixtures: Path, cache: Path) -> list[str]:
     try:
         scenario = _read(path)
         _resolve(scenario, _fixture(scenario, path, fixtures, cache))
-    except _BrokenError as problems:
+    except BrokenError as problems:
         return [str(_error(path, problem)) for problem in problems.found]
     return []
 
@@ -139,52 +135,20 @@ def _error(file: Path | str, problem: str) -> ScenarioError:
 
 
 def _read(path: Path) -> Scenario:
-    data = _parse(_text(path))
+    data = files.parse(files.read(path))
     if "id" in data:
-        raise _BrokenError(["id: unknown key; folder and file name are the id"])
+        raise BrokenError(["id: unknown key; folder and file name are the id"])
     try:
-        data = short.expand(data)
+        data = files.attach(short.expand(data), path.with_suffix(""))
     except short.ShortError as error:
-        raise _BrokenError([str(error)]) from None
+        raise BrokenError([str(error)]) from None
     place = path.absolute()
     try:
         return Scenario.model_validate({**data, "id": f"{place.parent.name}/{place.stem}"})
     except ValidationError as error:
-        raise _BrokenError(
+        raise BrokenError(
             [_flat(one["loc"], _worded(one["type"], one["msg"], one.get("ctx", {})), data) for one in error.errors()]
         ) from None
-
-
-def _text(path: Path) -> str:
-    try:
-        about = path.stat()
-        if not stat.S_ISREG(about.st_mode):
-            raise _BrokenError([f"file: is {'a folder' if stat.S_ISDIR(about.st_mode) else 'no regular file'}"])
-        with path.open("rb") as stream:
-            data = stream.read(LIMIT + 1)
-    except (OSError, ValueError) as error:  # ValueError: a null in the name
-        raise _BrokenError([f"file: cannot be read: {getattr(error, 'strerror', None) or error}"]) from None
-    if len(data) > LIMIT:
-        raise _BrokenError([f"file: is larger than {LIMIT:,} bytes"])
-    if not data.strip():
-        raise _BrokenError(["file: is empty"])
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise _BrokenError([f"file: is not UTF-8 text (at line {line})"]) from None
-
-
-def _parse(text: str) -> dict[str, Any]:
-    for at, line in enumerate(text.split("\n"), 1):
-        if line.count(".") > _DOTS:
-            raise _BrokenError([f"toml: has more than {_DOTS} dots in one line (at line {at}); break the line"])
-    try:
-        return tomllib.loads(text)
-    except RecursionError:
-        raise _BrokenError(["toml: is nested too deeply"]) from None
-    except ValueError as error:  # TOMLDecodeError, and a number too long to convert
-        raise _BrokenError([f"toml: {error}"]) from None
 
 
 def _worded(kind: str, message: str, known: Mapping[str, Any]) -> str:
@@ -216,7 +180,13 @@ def _flat(where: tuple[int | str, ...], reason: str, data: Any) -> str:
         else:
             node = node.get(part) if isinstance(node, dict) else None
             key.append(str(part))
-    return ": ".join(filter(None, [".".join(key), reason]))
+    return ": ".join(filter(None, [_TRANSCRIPT.sub(_name_message, ".".join(key)), reason]))
+
+
+def _name_message(found: re.Match[str]) -> str:
+    """As the file of a transcript has it, with messages counted from 1."""
+    number = "" if found[2] is None else f".{int(found[2]) + 1}"
+    return f"transcripts.{found[1]}.messages{number}"
 
 
 def _fixture(scenario: Scenario, file: Path, fixtures: Path, cache: Path) -> Repo:
@@ -227,7 +197,7 @@ def _fixture(scenario: Scenario, file: Path, fixtures: Path, cache: Path) -> Rep
     folder = fixtures / scenario.fixture
     if not folder.is_dir():
         there = sorted(path.name for path in fixtures.glob("*/"))
-        raise _BrokenError(
+        raise BrokenError(
             [f"fixture: unknown '{scenario.fixture}'; there are {', '.join(there) or 'none'} in {fixtures}"]
         )
     return _build(folder, cache)
@@ -237,15 +207,15 @@ def _build(origin: Path | Clone, cache: Path) -> Repo:
     try:
         return build(origin, cache)
     except FixtureError as error:
-        raise _BrokenError([f"fixture: {error}"]) from None
+        raise BrokenError([f"fixture: {error}"]) from None
 
 
 def _resolve(scenario: Scenario, repo: Repo) -> Scenario:
     try:
-        resolved, found = proofs.hashed(scenario, repo)
+        resolved, found = proofs.add_hashes(scenario, repo)
         found = found or list(proofs.problems(resolved, repo))
     except FixtureError as error:  # damaged since it was built
-        raise _BrokenError([f"fixture: {error}"]) from None
+        raise BrokenError([f"fixture: {error}"]) from None
     if found:
-        raise _BrokenError(found)
+        raise BrokenError(found)
     return resolved

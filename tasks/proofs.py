@@ -7,14 +7,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from harness.model.facts import CANARY, Fact
-from harness.model.scenario import Job, Learn, Probe, Remember, Scenario, Session
+from harness.model.job import HIDDEN, Job
+from harness.model.scenario import Learn, Probe, Remember, Scenario, Session
 from harness.repo.checkout import FixtureError, Repo
 from harness.text.classify import holds
+from tasks import spoken
 
 Forms = tuple[tuple[str, ...], ...]
 
 
-def hashed(scenario: Scenario, repo: Repo) -> tuple[Scenario, list[str]]:
+def add_hashes(scenario: Scenario, repo: Repo) -> tuple[Scenario, list[str]]:
     """The scenario with the hashes of its commits, and one problem for each that the fixture lacks.
 
     A scenario with problems is returned as it was.
@@ -58,6 +60,7 @@ def problems(scenario: Scenario, repo: Repo) -> Iterator[str]:
     for session, job in scenario.jobs():
         yield from _workable(session, job, repo)
     yield from _leaks(scenario)
+    yield from spoken.problems(scenario)
 
 
 def _carries_canary(forms: Forms) -> bool:
@@ -153,12 +156,16 @@ def _workable(session: Session, job: Job, repo: Repo) -> Iterator[str]:
     for path in job.relevant:
         if path not in files:
             yield f"{key}.relevant: no text file '{path}' at the commit of session '{session.id}'"
+    if job.hidden and any(path == HIDDEN or path.startswith(f"{HIDDEN}/") for path in files):
+        yield f"{key}.hidden: a folder '{HIDDEN}' is there at the commit of session '{session.id}'"
     for decision in job.decisions:
-        for at, edit in enumerate(decision.edits):
-            values = [option.value for option in decision.options] if "{value}" in edit.path else [""]
-            reasons = (_editable(edit.path.replace("{value}", value), edit.old, files, links) for value in values)
-            if (reason := next(filter(None, reasons), None)) is not None:
-                yield f"{key}.{decision.id}.edits.{at}: {reason}"
+        reasons: dict[str, str] = {}
+        for value in decision.list_values():
+            where = f"{key}.{decision.id}.{value}.edits" if decision.in_code else f"{key}.{decision.id}.edits"
+            for at, edit in enumerate(decision.list_edits(value)):
+                if (reason := _editable(edit.path, edit.old, files, links)) is not None:
+                    reasons.setdefault(f"{where}.{at}", reason)
+        yield from (f"{where}: {reason}" for where, reason in reasons.items())
 
 
 def _editable(path: str, old: str | None, files: Mapping[str, str], links: frozenset[str]) -> str | None:

@@ -14,6 +14,8 @@ from tasks.loader import ScenarioError
 
 SUITE_VERSION = "3"
 """Of the scenarios beside this file; raised with any change that changes their digest."""
+DEEP_VERSION = "deep-1"
+"""Of those in the folder `deep`."""
 SUITE_DATE = "2026-11-22"
 """On which this version was published; it stands in the metadata of exports."""
 PRIVATE = "private"
@@ -74,4 +76,6 @@ def identity(scenarios: Sequence[Scenario], tasks: Path, split: Split) -> Suite:
 def _version(scenarios: Sequence[Scenario], tasks: Path) -> str:
     if tasks.resolve() == paths.TASKS.resolve():
         return SUITE_VERSION
+    if tasks.resolve() == paths.DEEP.resolve():
+        return DEEP_VERSION
     return MINED if scenarios and all(each.kind == MINED for each in scenarios) else PRIVATE

@@ -15,14 +15,14 @@ from benchmarks.mutants.changes import Module, Mutant
 from benchmarks.mutants.rooms import ROOMS, Room
 
 
-def judge(room: Room, modules: Mapping[str, Module], mutants: Sequence[Mutant], jobs: int, heard: units.Heard) -> None:
+def judge(room: Room, modules: Mapping[str, Module], mutants: Sequence[Mutant], jobs: int, notify: units.Heard) -> None:
     if room.tests:
-        units.judge(modules, mutants, room.tests, room.left_out, jobs, heard)
+        units.judge(modules, mutants, room.tests, room.left_out, jobs, notify)
         return
     from benchmarks.mutants import stores  # imports ours, which the tests' processes have to do themselves
 
     (module,) = modules.values()
-    stores.judge(module, mutants, jobs, heard)
+    stores.judge(module, mutants, jobs, notify)
 
 
 @click.command()

@@ -45,7 +45,7 @@ ADAPTER = "mutated:Reference"
 Values = dict[str, list[Any]]
 
 
-def judge(module: Module, mutants: Sequence[Mutant], jobs: int, heard: Heard) -> None:
+def judge(module: Module, mutants: Sequence[Mutant], jobs: int, notify: Heard) -> None:
     """Tells of each mutant the check, sequence or measure that told it apart, or None. Raises Broken.
 
     All are put to the contract first, which tells most apart, and those that are left to what takes longer.
@@ -66,7 +66,7 @@ def judge(module: Module, mutants: Sequence[Mutant], jobs: int, heard: Heard) ->
             left.append(mutant)
         else:
             kills[_says(found).partition(": ")[2]] += 1
-            heard(mutant, _says(found))
+            notify(mutant, _says(found))
     if not left:
         return
     plays = [(at, Task(_task(sound, _play_drills), BUSY, CLOCK)) for at in (1, 2)]
@@ -76,7 +76,7 @@ def judge(module: Module, mutants: Sequence[Mutant], jobs: int, heard: Heard) ->
     steady = {name: value for name, value in base[0].items() if base[1][name] == value}
     later = ((each, Task(_task(module.text(each), lambda: _hunt() or _drill(steady)), BUSY, CLOCK)) for each in left)
     for mutant, found in forks.each(later, jobs):
-        heard(mutant, found and _says(found))
+        notify(mutant, found and _says(found))
 
 
 def _says(found: str | Over) -> str:

@@ -94,8 +94,8 @@ class _Watch:
 class _Judge:
     """Plugin that takes the place of pytest's loop: the collected tests against one mutant after the other."""
 
-    def __init__(self, modules: Mapping[str, Module], mutants: Sequence[Mutant], jobs: int, heard: Heard) -> None:
-        self.modules, self.mutants, self.jobs, self.heard = modules, mutants, jobs, heard
+    def __init__(self, modules: Mapping[str, Module], mutants: Sequence[Mutant], jobs: int, notify: Heard) -> None:
+        self.modules, self.mutants, self.jobs, self.heard = modules, mutants, jobs, notify
         self.later: list[int] = []
         self.files: list[str] = []
         self.problem = ""
@@ -294,7 +294,7 @@ def judge(
     tests: Sequence[str],
     left_out: Iterable[str],
     jobs: int,
-    heard: Heard,
+    notify: Heard,
 ) -> None:
     """Tells of each mutant what told it apart: a test, `time` or `died`; None, or `UNREACHED`, where nothing did.
 
@@ -304,7 +304,7 @@ def judge(
     options = [*OPTIONS, *(f"--ignore={each}" for each in left_out)]
 
     def work() -> Any:
-        plugin = _Judge(modules, mutants, jobs, heard)
+        plugin = _Judge(modules, mutants, jobs, notify)
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), plugin.watch:  # noqa: PTH123
             status = pytest.main([*options, *tests], plugins=[plugin])  # it imports some of ours before it collects
         problem = plugin.problem or ("" if plugin.files else f"pytest ends with {int(status)}")
@@ -329,4 +329,4 @@ def judge(
     for mutant, found in forks.each(tasks(), jobs):
         killer = found.why if isinstance(found, Over) else found
         kills[str(killer).partition("::")[0]] += 1
-        heard(mutant, killer)
+        notify(mutant, killer)

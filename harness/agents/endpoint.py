@@ -5,23 +5,29 @@ from __future__ import annotations
 import hashlib
 import json
 import socket
-import socketserver
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
+
+from anyio import to_thread
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from harness.agents.profile import Profile
 from harness.gateway.chat import wire
 from harness.gateway.chat.client import Reply
-from harness.gateway.chat.normal import map_strings
-from harness.gateway.chat.route import problem, write_usage
+from harness.gateway.chat.normaliser import map_strings
+from harness.gateway.chat.route import write_usage
 from harness.gateway.chat.wire import Refused, Spent, text_of
+from harness.gateway.endpoint import REFUSALS, read_body
+from harness.gateway.server import serve as start
 from harness.log.calls import ModelCall, ToolUse
 from harness.play.readers import AskModel
 from harness.play.readers.tools import WRITTEN, cut
@@ -31,9 +37,6 @@ PASSED = (
     "max_tokens", "max_completion_tokens", "frequency_penalty", "presence_penalty", "reasoning_effort",
 )  # fmt: skip
 """Fields of a request that reach the model. Model and seed are those of the trial."""
-MAX_BYTES = 32 * 2**20
-LINGERS = 1.0
-"""Seconds without a byte after which a refused request is no longer read."""
 SPEAKS = ("system", "developer", "user")
 
 
@@ -68,14 +71,14 @@ class Conversation:
 
     def answer(self, body: bytes) -> wire.Completion:
         """One call at a time. Raises Refused."""
-        asked = wire.parse(body)
+        parsed = wire.parse(body)
         with self._lock:
             if self.ended.is_set():
                 raise Refused(400, self.why, code="budget")
-            request = self._write_request(asked.body)
+            request = self._write_request(parsed.body)
             new = self._note_messages(request["messages"])
             size = sum(map(self._size, map(text_of, request["messages"]))) + self._size(
-                json.dumps(asked.body.get("tools"))
+                json.dumps(parsed.body.get("tools"))
             )
             self.prompt += size
             reply = self.ask_model(request)
@@ -134,9 +137,9 @@ class Conversation:
             self.calls[step] = self.calls[step].model_copy(update={"uses": tuple(uses)})
 
     def _log(self, new: str, reply: Reply) -> None:
-        said = reply.message.get("tool_calls")
+        tool_calls = reply.message.get("tool_calls")
         uses = []
-        for at, each in enumerate(said if isinstance(said, list) else ()):
+        for at, each in enumerate(tool_calls if isinstance(tool_calls, list) else ()):
             function = each.get("function") if isinstance(each, dict) else None
             function = function if isinstance(function, dict) else {}
             uses.append(
@@ -154,7 +157,8 @@ class Conversation:
             ModelCall(
                 decision="", prompt=new, answer=cut(reply.text, WRITTEN), outcome=outcome, why=reply.why,
                 model=reply.model, prompt_tokens=reply.prompt, completion_tokens=reply.completion,
-                cached_tokens=reply.cached, unread_tokens=reply.unread, uses=tuple(uses),
+                cached_tokens=reply.cached, unread_tokens=reply.unread, passing=reply.passing,
+                uses=tuple(uses),
             )
         )  # fmt: skip
 
@@ -179,88 +183,38 @@ class Conversation:
 @contextmanager
 def serve(conversation: Conversation, path: Path) -> Iterator[None]:
     """Answers at a socket, in threads."""
-
-    class Handler(_Handler):
-        talk = conversation
-
-    with _Server(str(path), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-        thread.start()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(path))
+        server = start(application(conversation), listener, "model of a job")
         try:
             yield
         finally:
-            server.shutdown()
-            thread.join()
+            server.stop()
+            server.join()
 
 
-class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-    daemon_threads = True
-    block_on_close = False
+def application(talk: Conversation) -> Starlette:
+    """Chat completions at whatever path ends in their name, as programs differ in what they set before it."""
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """The program left in the middle of an answer."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    talk: Conversation
-
-    def do_GET(self) -> None:
-        rows = [{"id": self.talk.model, "object": "model", "created": 0, "owned_by": "coldwarm"}]
-        self._send(200, {"object": "list", "data": rows})
-
-    def do_POST(self) -> None:
-        try:
-            body = self._read()
-            if not self.path.partition("?")[0].endswith("/chat/completions"):
-                raise Refused(404, f"there are chat completions here, and no {self.path[:100]}")
-            answer = self.talk.answer(body)
-        except Refused as error:
-            self._send(error.status_code, problem(error))
-            if self.close_connection:
-                self._let_them_finish()
-            return
+    async def completions(request: Request) -> Response:
+        if not request.url.path.endswith("/chat/completions"):
+            raise Refused(404, f"there are chat completions here, and no {request.url.path[:100]}")
+        body = await read_body(request)
+        # Left to itself where the program is ended meanwhile: nobody waits for a model's last answer.
+        answer = await to_thread.run_sync(talk.answer, body, abandon_on_cancel=True)
         if not wire.parse(body).stream:
-            self._send(200, answer)
-            return
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("connection", "close")
-        self.end_headers()
-        for chunk in wire.chunks(answer):
-            self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
-        self.wfile.write(b"data: [DONE]\n\n")
-        self.close_connection = True
+            return JSONResponse(answer)
+        events = [f"data: {json.dumps(each)}\n\n" for each in wire.chunks(answer)]
+        return Response("".join([*events, "data: [DONE]\n\n"]), media_type="text/event-stream")
 
-    def _read(self) -> bytes:
-        length = self.headers.get("content-length", "")
-        if not length.isdigit() or int(length) > MAX_BYTES:
-            self.close_connection = True
-            raise Refused(413, f"the request needs a content-length of at most {MAX_BYTES} bytes")
-        return self.rfile.read(int(length))
+    async def models(_: Request) -> Response:
+        rows = [{"id": talk.model, "object": "model", "created": 0, "owned_by": "coldwarm"}]
+        return JSONResponse({"object": "list", "data": rows})
 
-    def _let_them_finish(self) -> None:
-        """A socket that is closed before all is read takes the answer along, or breaks their sending."""
-        with suppress(OSError):
-            self.wfile.flush()
-            self.connection.shutdown(socket.SHUT_WR)
-            self.connection.settimeout(LINGERS)
-            for _ in range(MAX_BYTES // 65_536):
-                if not self.connection.recv(65_536):
-                    return
-
-    def _send(self, status: int, answer: object) -> None:
-        data = json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.send_header("x-should-retry", "false")
-        self.end_headers()
-        with suppress(BrokenPipeError):
-            self.wfile.write(data)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Says nothing on our standard error."""
-
-    def address_string(self) -> str:
-        return "the agent program"
+    return Starlette(
+        routes=[
+            Route("/{path:path}", completions, methods=["POST"]),
+            Route("/{path:path}", models, methods=["GET"]),
+        ],
+        exception_handlers=REFUSALS,
+    )

@@ -29,7 +29,7 @@ def main(words: list[str]) -> int:
 
 
 def run(path: str, port: int, command: list[str]) -> int:
-    """Its exit code; 127 where it cannot be started."""
+    """Runs a command: its exit code; 127 where it cannot be started."""
     listener = socket.create_server(("127.0.0.1", port))
     threading.Thread(target=_accept, args=(listener, path), daemon=True).start()
     if shutil.which(command[0]) is None:

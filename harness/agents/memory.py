@@ -20,7 +20,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
 from pydantic import Field
 
-from harness.model.scenario import Decision, Job
+from harness.model.job import Decision, Job
 from harness.play.readers import StoreGone
 from harness.play.readers.tools import NOTHING, Toolbox
 from harness.repo.desk import Refusal
@@ -93,8 +93,8 @@ def _refuse() -> str:
 
 def find_point(query: str, job: Job) -> Decision:
     """The decision of the job that a question is about: that with most of its words, the first of them."""
-    asked = {*_WORD.findall(query.casefold())}
-    return max(job.decisions, key=lambda each: len(asked & {*_WORD.findall(each.question.casefold())}))
+    query_words = {*_WORD.findall(query.casefold())}
+    return max(job.decisions, key=lambda each: len(query_words & {*_WORD.findall(each.question.casefold())}))
 
 
 @contextmanager
@@ -128,6 +128,7 @@ def _talk(link: socket.socket, memory: TrialMemory) -> None:
 
 
 async def _run(server: MCPServer[None], link: socket.socket, memory: TrialMemory) -> None:
+    # Bytes that are no text spoil one message, not the link.
     lines = anyio.wrap_file(link.makefile("r", encoding="utf-8", errors="replace"))
     with link.makefile("w", encoding="utf-8") as out:
         async with stdio_server(lines, anyio.wrap_file(out)) as (read, write):

@@ -151,10 +151,10 @@ def read(word: str) -> Profile:
     """Raises ProfileError."""
     file = locate(word)
     try:
-        said = documents.read_toml(file, _LONGEST)
-        if given := sorted({"name", "folder"} & said.keys()):
+        document = documents.read_toml(file, _LONGEST)
+        if given := sorted({"name", "folder"} & document.keys()):
             raise ProfileError(f"{file}: {given[0]}: leave it out, the file's own {given[0]} is taken")
-        found = Profile.model_validate({"name": file.stem, "folder": str(file.parent), **said})
+        found = Profile.model_validate({"name": file.stem, "folder": str(file.parent), **document})
     except DocumentError as error:
         raise ProfileError(f"{file}: {error}") from None
     except ValidationError as error:
@@ -204,7 +204,7 @@ def _check(file: Path, profile: Profile) -> None:
 
 
 def _find_wrong_name(key: str, text: str, profile: Profile) -> str:
-    """Of a name in a text that stands for nothing there; empty: all do."""
+    """What is wrong with a name in a text that stands for nothing there; empty: each stands for something."""
     for name in _NAME.findall(text):
         if name not in NAMES:
             return f"${{{name}}} is not known; known are {', '.join(NAMES)}"
@@ -218,10 +218,10 @@ def _find_wrong_name(key: str, text: str, profile: Profile) -> str:
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """With what the names stand for."""
+    """A text with what the names in it stand for."""
     return _NAME.sub(lambda found: values[found[1]], text)
 
 
 def cpu() -> str:
-    """As Node names it."""
+    """The kind of this machine's processor, as Node names it."""
     return {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(os.uname().machine.lower(), os.uname().machine)

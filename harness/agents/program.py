@@ -38,7 +38,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 
 def install(profile: Profile) -> Environment | None:
-    """Its packages, in an environment of their own; None: it has none. Raises EnvironmentFault."""
+    """Installs the packages of a program in an environment of their own; None: it has none. Raises EnvironmentFault."""
     return _install(profile.name, tuple(profiles.fill(each, {"cpu": profiles.cpu()}) for each in profile.packages))
 
 
@@ -92,29 +92,29 @@ class Job:
             **{key: profiles.fill(text, values) for key, text in variables.items()},
         }  # fmt: skip
         inner = [sys.executable, "-I", "-S", str(sockets / _INSIDE.name), "run", str(sockets / MODEL), str(port)]
-        asked = self.room / "stdin"
-        asked.write_text(profiles.fill(self.profile.stdin, values), encoding="utf-8")
-        with asked.open("rb") as stdin:
+        prompt_file = self.room / "stdin"
+        prompt_file.write_text(profiles.fill(self.profile.stdin, values), encoding="utf-8")
+        with prompt_file.open("rb") as stdin:
             return command.run(
                 [*self._wrap(), *command.hold("DATA"), *inner, *(profiles.fill(each, values) for each in words)],
                 self.tree, environment, self.profile.seconds, stdin=stdin, stop=stop,
             )  # fmt: skip
 
     def read_transcript(self, done: Finished) -> bytes:
-        """Its transcript, else what it printed."""
+        """The transcript of a program that has ended, else what it printed."""
         if not self.profile.transcript:
             return done.out
         values = {**self._list_values(HOME, self.home, 0), "tree": str(self.tree)}
         return _read(Path(profiles.fill(self.profile.transcript, values))) or done.out
 
     def tell(self, transcript: bytes, done: Finished) -> str:
-        """Its transcript, and what it complained of, the end of each; and what it left behind."""
+        """What a program left: the ends of its transcript and of its complaints, and its files."""
         parts = (part.decode("utf-8", "replace") for part in (transcript, done.err))
-        told = [_shorten(_COLOUR.sub("", part).strip()) for part in parts]
+        complaints = [_shorten(_COLOUR.sub("", part).strip()) for part in parts]
         if left := self.list_left():
             more = f" and {len(left) - NAMED:,} more" if len(left) > NAMED else ""
-            told.append(f"left in its home, which no other job sees: {', '.join(left[:NAMED])}{more}")
-        return "\n".join(filter(None, told))
+            complaints.append(f"left in its home, which no other job sees: {', '.join(left[:NAMED])}{more}")
+        return "\n".join(filter(None, complaints))
 
     def list_left(self) -> list[str]:
         """Names of files in its home that it was not given: its memory, had the next job the same home."""

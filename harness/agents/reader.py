@@ -24,7 +24,7 @@ from harness.backend.environments import EnvironmentFault
 from harness.log.calls import ModelCall
 from harness.machine import bubblewrap, command, extras, leftovers
 from harness.machine.command import Finished
-from harness.model.scenario import Job
+from harness.model.job import Job
 from harness.model.trial import ReadPolicy
 from harness.play.readers import AskMemory, Context, Outcome, ReaderError
 from harness.play.readers.chat import UNCONTAINED, describe_task, trace_value
@@ -151,8 +151,8 @@ def judge_end(finished: Finished, talk: Conversation, own: TrialMemory | None, u
         return End("acted", talk.why)
     if finished.code:
         what = "it printed too much" if finished.code == command.LOUD else "it ended by itself"
-        said = "" if talk.calls or finished.code == command.LOUD else tell_last_line(finished)
-        return End("failed", f"exit {finished.code}: {what}, after {len(talk.calls)} steps{said}")
+        last_words = "" if talk.calls or finished.code == command.LOUD else tell_last_line(finished)
+        return End("failed", f"exit {finished.code}: {what}, after {len(talk.calls)} steps{last_words}")
     if not talk.calls:
         return End("failed", "exit 0, and it never asked its model")
     if own is not None and not own.opened and used.memory.form == "mcp":
@@ -163,14 +163,14 @@ def judge_end(finished: Finished, talk: Conversation, own: TrialMemory | None, u
 def tell_last_line(finished: Finished) -> str:
     """What a program said last, as it may tell why it did nothing."""
     lines = (finished.err.strip() or finished.out.strip()).decode("utf-8", "replace").splitlines()
-    said = "".join(each if each.isprintable() else " " for each in lines[-1]) if lines else ""
-    return f": {said[:SAID]}" if said else ""
+    line = "".join(each if each.isprintable() else " " for each in lines[-1]) if lines else ""
+    return f": {line[:SAID]}" if line else ""
 
 
 def describe_goal(job: Job, commands: Sequence[Sequence[str]], context: Context, words: str) -> str:
     """What the program is told."""
-    told = [TOLD, *([f"{words.strip()} {WARM}"] if words else [])]
-    return "\n".join(told) + f"\n\n{describe_task(job, commands, context)}"
+    paragraphs = [TOLD, *([f"{words.strip()} {WARM}"] if words else [])]
+    return "\n".join(paragraphs) + f"\n\n{describe_task(job, commands, context)}"
 
 
 def find_lines(context: Context, wanted: Iterable[str], shown: Sequence[str]) -> Iterator[Line]:

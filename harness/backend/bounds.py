@@ -38,7 +38,7 @@ def of_recall(hits: Sequence[Hit]) -> str | None:
 
 
 def of_hits(hits: Sequence[Hit], total: int | None = None) -> str | None:
-    """The same of memories one by one.
+    """Which limit one of these memories exceeds, in words; None for none.
 
     Args:
         total: Characters of all of them.

@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -67,6 +67,10 @@ class Deadlines:
     rewrite: float = 60.0
     exit: float = 15.0
 
+    def allow(self, call: float | None) -> Deadlines:
+        """These, with what somebody asked for a call; None: as they are."""
+        return self if call is None else replace(self, call=call)
+
 
 class Child:
     """One adapter in a process group of its own, with its own HOME and TMPDIR. Not for use by two threads at once."""
@@ -114,7 +118,7 @@ class Child:
     def gather(
         self, reply: TypeAdapter[Reply[list[T]]], op: str, *args: Any, seconds: float, take: Callable[[list[T]], object]
     ) -> bool:
-        """The same of a list, which may come in pages: `take` gets one after the other. False: no list came.
+        """Makes a call that answers a list, which may come in pages: `take` gets each. False: no list came.
 
         Where it raises, some pages were taken.
         """
@@ -159,7 +163,7 @@ class Child:
             if answer.error is not None:
                 deque(lines, maxlen=0)
                 self.check_machine(op, answer.error)
-                raise self._raised(op, answer.error)
+                raise self._read_fault(op, answer.error)
             if values > bounds.LISTED:
                 deque(lines, maxlen=0)
                 raise self._fault("limit", op, f"more than {bounds.LISTED:,} values, which are not read", alive=True)
@@ -177,14 +181,14 @@ class Child:
                 if line is None or read > bounds.TOTAL:
                     self.kill()
                     most = bounds.REPLY if line is None else bounds.TOTAL
-                    said = f"an answer of more than {most:,} bytes, which is not read; the process was killed"
-                    raise self._fault("limit", op, said)
+                    complaint = f"an answer of more than {most:,} bytes, which is not read; the process was killed"
+                    raise self._fault("limit", op, complaint)
                 line = self._redactor.data(line)
                 numbered = _NUMBERED.match(line)
                 if numbered is None or numbered[1] != b"%d" % self._asked:
                     self.kill()
-                    said = f"something else spoke on its channel: {line[:80]!r}; it was killed"
-                    raise self._fault("breach", op, said)
+                    complaint = f"something else spoke on its channel: {line[:80]!r}; it was killed"
+                    raise self._fault("breach", op, complaint)
                 more = numbered[2] is not None
                 yield line, more
         except TimeoutError:
@@ -206,20 +210,20 @@ class Child:
         """A wrong value from a sound adapter process is a breach that leaves it alive."""
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"][1:]) or "the answer"
-        said = "; ".join(filter(None, [f"{where}: {first['msg']}", OWES.get(op)]))
-        return self._fault("breach", op, said, alive=True, trace=repr(line[:500]))
+        complaint = "; ".join(filter(None, [f"{where}: {first['msg']}", OWES.get(op)]))
+        return self._fault("breach", op, complaint, alive=True, trace=repr(line[:500]))
 
     # --- whose doing it was ---
 
     def check_machine(self, op: str, error: Error) -> None:
         """Kills it and raises MemoryFault if what it raised is the machine's doing."""
-        told = " ".join([error.message, *error.causes])
+        message = " ".join([error.message, *error.causes])
         self._look()
-        if error.kind == "raised" and (lack := self._lacks(told) or self._explain_pause()):
+        if error.kind == "raised" and (lack := self._lacks(message) or self._explain_pause()):
             self.kill()
             raise self._fault("machine", op, f"{lack}; it raised {error.message[:120]}")
 
-    def _raised(self, op: str, error: Error) -> MemoryFault:
+    def _read_fault(self, op: str, error: Error) -> MemoryFault:
         return self._fault(error.kind, op, error.message, alive=True, trace=error.trace, at=error.at)
 
     def _late(self, op: str, seconds: float) -> MemoryFault:
@@ -234,21 +238,21 @@ class Child:
 
     def _gone(self, op: str) -> MemoryFault:
         """The fault of a child that is no longer there."""
-        told = self._last_words()
+        last_words = self._last_words()
         killed = self._process.poll() == -signal.SIGKILL and not self._owns_up(signal.SIGKILL)
         if killed and not shortage.holds_most(self._held):
-            why = "its process was killed by signal 9, not by coldwarm: perhaps memory ran out"
-            return self._fault("machine", op, why)
+            return self._fault("machine", op, f"its process was {shortage.KILLED}")
+        # A mapped file without room beneath it ends whoever writes to it by SIGBUS.
         room = shortage.is_short_of_room(self._home.parent) if self._process.poll() == -signal.SIGBUS else ""
-        if lack := room or self._lacks(told) or self._explain_pause():
-            return self._fault("machine", op, f"{lack}; {told}")
-        return self._fault("crashed", op, told)
+        if lack := room or self._lacks(last_words) or self._explain_pause():
+            return self._fault("machine", op, f"{lack}; {last_words}")
+        return self._fault("crashed", op, last_words)
 
-    def _lacks(self, told: str) -> str:
-        return shortage.find(told, self._home.parent, self._held)
+    def _lacks(self, last_words: str) -> str:
+        return shortage.find(last_words, self._home.parent, self._held)
 
     def _explain_pause(self) -> str:
-        """Its own clocks went on while we could not answer."""
+        """Says how long this process was stopped during a call: the child's own clocks went on meanwhile."""
         paused = self._patience.paused
         return f"coldwarm itself stood still for {paused:.0f} s during the call" if paused > PAUSED else ""
 
@@ -348,9 +352,9 @@ class Child:
         if not self._secrets:
             return
         with contextlib.suppress(OSError):
-            said = files.tail(self._output, PRINTED)
-            clean = self._redactor.data(said)
-            if clean != said or self._output.stat().st_size > PRINTED:
+            printed = files.tail(self._output, PRINTED)
+            clean = self._redactor.data(printed)
+            if clean != printed or self._output.stat().st_size > PRINTED:
                 self._output.unlink()
                 self._output.write_bytes(clean)
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter
 
-from harness.adapter import Ack, Call, Hit, Item, Layer, Scope, Server, Space, Usage, to_wire
+from harness.adapter import Ack, Call, Hit, Item, Layer, Message, Scope, Server, Space, Usage, to_wire
 from harness.backend import bounds
 from harness.backend.child import Child, Deadlines, MemoryFault
 from harness.backend.forkserver import Launcher, spawn
@@ -43,6 +43,7 @@ from harness.backend.replies import (
     Description,
     Reply,
 )
+from harness.backend.supervised import ServiceError
 from harness.model.backend import Fault
 from harness.model.trial import SECRET
 
@@ -55,8 +56,9 @@ class RemoteMemory:
 
     def __init__(self, child: Child, description: Description) -> None:
         self._child, self.description, self._pool = child, description, 0
-        self.outage: Callable[[], str | None] = lambda: None
-        """Why what the child depends on is gone, asked after each fault: the child is then of no use any more."""
+        self.outage: Callable[[float], ServiceError | None] = lambda _: None
+        """What kept it from answering since a moment of the monotonic clock, such as a server that is gone. Asked after
+        each fault: the child is then of no use any more."""
 
     @property
     def took(self) -> float:
@@ -67,18 +69,21 @@ class RemoteMemory:
 
     def _ask(self, op: str, items: int, ask: Callable[[float], T]) -> T:
         limits = self._child.deadlines
-        rewrites = op in ("remember", "supersede") and self.description.support["extracts"].supported
+        rewrites = op in ("remember", "observe", "supersede") and self.description.support["extracts"].supported
         call = max(limits.call, self.description.call_seconds)
         seconds = call + (limits.item + limits.rewrite * rewrites) * items
+        began = time.monotonic()
         try:
             return ask(seconds)
         except MemoryFault as error:
             declared = self.description.support.get(op)
             if error.fault.kind == "refused" and (declared is None or declared.supported):
                 raise self._breach(op, f"refused although it is declared: {error.fault.message}") from None
-            if error.alive and (outage := self.outage()):
+            waited = error.fault.kind == "timed-out"  # for a server that may have gone
+            if (error.alive or waited) and (outage := self.outage(began)):
                 self.kill()
-                raise MemoryFault(Fault(kind="crashed", op=op, message=outage), alive=False, trace=str(error)) from None
+                fault = Fault(kind=outage.kind, op=op, message=str(outage))
+                raise MemoryFault(fault, alive=False, trace=str(error)) from None
             raise
 
     def _must(self, reply: TypeAdapter[Reply[T]], op: str, *args: Any, items: int = 0) -> T:
@@ -122,6 +127,12 @@ class RemoteMemory:
         acks = self._as_many("remember", self._list(ACKS, "remember", items, items=len(items)), items)
         self._check_acks("remember", acks)
         return acks
+
+    def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+        self._pool += len(transcript)
+        ack = self._must(ACK, "observe", transcript, scope, at, session, items=len(transcript))
+        self._check_acks("observe", [ack])
+        return ack
 
     def burst(self, items: Sequence[Item], *, at_once: bool) -> list[BurstWrite]:
         """Each item by a `remember` of its own; at once: all of them in flight together, one thread each."""
@@ -180,9 +191,13 @@ class RemoteMemory:
         self._check_acks("supersede", [ack])
         return ack
 
+    def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
+        said = self._list(BOOLS, "deprecate", scope, memory_ids, at, items=len(memory_ids))
+        return self._as_many("deprecate", said, memory_ids)
+
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
-        said = self._list(BOOLS, "forget", scope, memory_ids, items=len(memory_ids))
-        return self._as_many("forget", said, memory_ids)
+        acknowledged = self._list(BOOLS, "forget", scope, memory_ids, items=len(memory_ids))
+        return self._as_many("forget", acknowledged, memory_ids)
 
     def forget_scope(self, scope: Scope) -> None:
         self._call(NOTHING, "forget_scope", scope, items=self._pool)
@@ -295,8 +310,8 @@ def storage(
         child.withhold(*withheld(space.settings))
         layers = child.call(LAYERS, "storage", _to_wire(space), seconds=deadlines.call) or []
     if len(layers) > bounds.LAYERS:
-        said = f"{len(layers):,} layers; at most {bounds.LAYERS} are looked at"
-        raise MemoryFault(Fault(kind="limit", op="storage", message=said), alive=True)
+        complaint = f"{len(layers):,} layers; at most {bounds.LAYERS} are looked at"
+        raise MemoryFault(Fault(kind="limit", op="storage", message=complaint), alive=True)
     return layers
 
 
@@ -332,7 +347,7 @@ def write_program(
 
 
 def _ports(space: Space) -> tuple[int, ...]:
-    """Those behind which the models and the server of a space are."""
+    """The ports behind which the models and the server of a space are."""
     places = [urlsplit(url) for url in (space.gateway, space.service) if url]
     return tuple(place.port or (443 if place.scheme == "https" else 80) for place in places)
 

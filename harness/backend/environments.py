@@ -96,7 +96,7 @@ class Environment:
 
     @property
     def digest(self) -> str:
-        """Of the lock: equal wherever the same files are installed."""
+        """The digest of a lock: equal wherever the same files are installed."""
         return hashlib.sha256(self.lock.encode()).hexdigest()
 
     @property
@@ -106,9 +106,9 @@ class Environment:
 
     def describe(self, name: str) -> str:
         """One line."""
-        said = f"{name}: environment of {len(self.made.packages)} packages, {self.made.size / 1e6:,.0f} MB"
+        description = f"{name}: environment of {len(self.made.packages)} packages, {self.made.size / 1e6:,.0f} MB"
         how = f"made in {self.made.seconds:.1f} s" if self.fresh else "there from an earlier run"
-        return f"{said}, Python {self.made.python}, {how}"
+        return f"{description}, Python {self.made.python}, {how}"
 
 
 _STARTED: dict[tuple[str, ...], Future[Environment]] = {}
@@ -144,19 +144,19 @@ def of(spec: Spec) -> Environment:
     return begin(spec).result()
 
 
-def locked(spec: Spec) -> Spec:
-    """With the lock of its environment, if it has one: wherever the spec is sent, the same is installed."""
+def add_lock(spec: Spec) -> Spec:
+    """A spec with the lock of its environment, if it has one: wherever it is sent, the same is installed."""
     return spec.model_copy(update={"lock": of(spec).lock}) if spec.pinned else spec
 
 
 def split(release: str) -> tuple[str, str | None]:
-    """Of a label's release: that of the package, and the Python that was asked for with it."""
+    """Both parts of a label's release: that of the package, and the Python that was asked for with it."""
     package, _, python = release.partition("-py")
     return package, python or None
 
 
 def is_version(python: str) -> bool:
-    """Whether it is the version of a Python, not where one is."""
+    """Whether a text is the version of a Python, not where one is."""
     return bool(_VERSION.fullmatch(python))
 
 
@@ -168,7 +168,9 @@ def _environment(spec: Spec) -> Environment:
     except EnvironmentFault as fault:
         if not releases.is_unknown(needed[0], str(fault)):
             raise
-        raise EnvironmentFault(f"{str(fault).rstrip('.')}; {releases.offer(_declared(spec)[0], base.path)}") from None
+        raise EnvironmentFault(
+            f"{str(fault).rstrip('.')}; {releases.offer(_list_packages(spec)[0], base.path)}"
+        ) from None
 
 
 def provide(name: str, needed: tuple[str, ...], base: Interpreter, lock: str = "") -> Environment:
@@ -196,7 +198,7 @@ def provide(name: str, needed: tuple[str, ...], base: Interpreter, lock: str = "
             packages = _install(name, lock, draft, base)
             made = Made(
                 names=(name,), requirements=needed, python=base.version, packages=packages,
-                size=files.weigh(draft), seconds=time.monotonic() - began, entries=_list_entries(draft),
+                size=files.measure_size(draft), seconds=time.monotonic() - began, entries=_list_entries(draft),
             )  # fmt: skip
             _write(draft, made)
             (draft / IN_USE).touch()
@@ -233,7 +235,7 @@ def _base(spec: Spec) -> Interpreter:
 
 def _requirements(spec: Spec, base: Interpreter) -> tuple[str, ...]:
     """What the adapter declares, its own package at the release that was asked for."""
-    first, *rest = _declared(spec)
+    first, *rest = _list_packages(spec)
     release, _ = split(spec.release)
     if first.startswith(npm.PREFIX):
         name, allowed = npm.read_requirement(first)
@@ -247,7 +249,7 @@ def _requirements(spec: Spec, base: Interpreter) -> tuple[str, ...]:
     return (f"{own.name}{inside}=={release}", *map(str, others))
 
 
-def _declared(spec: Spec) -> list[str]:
+def _list_packages(spec: Spec) -> list[str]:
     """The packages of the adapter, with these settings, at least one."""
     entry = registry.find(spec)
     if entry.reference is None:
@@ -292,7 +294,7 @@ def _fail(name: str, why: str) -> NoReturn:
 
 
 def _name(spec: Spec) -> str:
-    """With its settings: which server or store it is decides what is installed."""
+    """The folder's name, settings included: which server or store it is decides what is installed."""
     return spec.label
 
 
@@ -373,7 +375,7 @@ def list_releases(spec: Spec, above: str, below: str) -> list[str]:
 
     Raises EnvironmentFault.
     """
-    first, base = _declared(spec)[0], _base(spec)
+    first, base = _list_packages(spec)[0], _base(spec)
     try:
         return list(releases.descend(first, base.path, above, below))[::-1]
     except Refused as error:

@@ -84,7 +84,9 @@ def _start(
 
 
 def environment(home: Path) -> dict[str, str]:
-    """The same for every backend: no key, no proxy, no telemetry, one thread for each library that asks."""
+    """The environment of a child, equal for every backend: no key, no proxy, no telemetry, one thread for each library
+    that asks.
+    """
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH", "SYSTEMROOT") if name in os.environ}
     return {
         **kept,

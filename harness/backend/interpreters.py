@@ -22,7 +22,7 @@ _RELEASE = re.compile(r"v?(\d[\w.!+-]*)")
 
 
 def path(spec: Spec) -> str:
-    """That of its environment, made if need be, or the one that the spec names, else ours.
+    """The interpreter of a spec: that of its environment, made if need be, or the one that it names, else ours.
 
     Raises RegistryError, and MemoryFault for an environment that cannot be made.
     """
@@ -36,7 +36,7 @@ def launcher(spec: Spec, launch: Launcher = spawn) -> Launcher:
     return partial(launch, python=path(spec)) if spec.python or spec.pinned else launch
 
 
-def shown(spec: Spec) -> Mapping[str, str]:
+def show(spec: Spec) -> Mapping[str, str]:
     """The settings as they may be written down, which Python it is, if not ours, and what is installed there."""
     if spec.pinned:
         found = environments.of(spec)
@@ -47,10 +47,10 @@ def shown(spec: Spec) -> Mapping[str, str]:
 def explain_missing(spec: Spec, fault: MemoryFault) -> str:
     """What a backend said that cannot be had: what to install here, or in which interpreter it is missing."""
     absent = _ABSENT.fullmatch(str(fault))
-    said = absent[1] if absent else str(fault)
+    reason = absent[1] if absent else str(fault)
     if spec.python and not spec.pinned:
-        return f"{said} (in its own interpreter, Python {find(spec.python).version})"
-    return extras.spell_out(said)
+        return f"{reason} (in its own interpreter, Python {find(spec.python).version})"
+    return extras.spell_out(reason)
 
 
 def name_releases(specs: Iterable[Spec]) -> tuple[Spec, ...]:
@@ -61,19 +61,21 @@ def name_releases(specs: Iterable[Spec]) -> tuple[Spec, ...]:
     asked for is what it is, and its Python follows it if one was named. Raises RegistryError, also for two
     interpreters that nothing tells apart.
     """
-    asked = [
-        (spec, find(spec.python), _release(spec)) if spec.python and not spec.pinned else (_named(spec), None, "")
+    unnamed = [
+        (spec, find(spec.python), _release(spec))
+        if spec.python and not spec.pinned
+        else (_name_release(spec), None, "")
         for spec in specs
     ]
     alike: dict[str, dict[str, Interpreter]] = defaultdict(dict)
-    for spec, interpreter, release in asked:
+    for spec, interpreter, release in unnamed:
         if interpreter:
             alike[_as(spec, release).label][interpreter.path] = interpreter
     return tuple(
-        _as(spec, release + _apart(interpreter, alike[_as(spec, release).label], spec), interpreter.path)
+        _as(spec, release + _distinguish(interpreter, alike[_as(spec, release).label], spec), interpreter.path)
         if interpreter
         else spec
-        for spec, interpreter, release in asked
+        for spec, interpreter, release in unnamed
     )
 
 
@@ -91,7 +93,7 @@ def again(spec: Spec, python: str | None) -> Spec:
     return found
 
 
-def _named(spec: Spec) -> Spec:
+def _name_release(spec: Spec) -> Spec:
     if not spec.pinned or not spec.python:
         return spec
     version = spec.python if environments.is_version(spec.python) else find(spec.python).version
@@ -102,7 +104,7 @@ def _as(spec: Spec, release: str, python: str | None = None) -> Spec:
     return spec.model_copy(update={"release": release, "python": python or spec.python})
 
 
-def _apart(own: Interpreter, others: Mapping[str, Interpreter], spec: Spec) -> str:
+def _distinguish(own: Interpreter, others: Mapping[str, Interpreter], spec: Spec) -> str:
     """What tells an interpreter from those that have the same release, itself among them."""
     versions, identities = [[getattr(each, name) for each in others.values()] for name in ("version", "identity")]
     if identities.count(own.identity) > 1:
@@ -118,8 +120,8 @@ def _release(spec: Spec) -> str:
         raise RegistryError(f"backend '{spec.adapter}' is a control without an adapter: it has no interpreter")
     try:
         with leftovers.temporary() as home:
-            said = client.describe(entry.reference, home / "home", launch=launcher(spec), settings=spec.settings)
-        release = _RELEASE.match(said.version)
+            description = client.describe(entry.reference, home / "home", launch=launcher(spec), settings=spec.settings)
+        release = _RELEASE.match(description.version)
     except MemoryFault:  # why is told where it is to be played
         release = None
     return release[1] if release else f"py{find(spec.python or sys.executable).version}"

@@ -56,12 +56,12 @@ def find(python: str) -> Interpreter:
         done = subprocess.run(
             [Path(command).absolute(), "-I", "-c", PROBE], capture_output=True, text=True, timeout=SECONDS, check=True
         )
-        said = json.loads(done.stdout.splitlines()[-1])
-        version, path = str(said["version"]), str(said["path"])
+        facts = json.loads(done.stdout.splitlines()[-1])
+        version, path = str(facts["version"]), str(facts["path"])
     except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError):
         raise RegistryError(f"python={python}: it does not run as a Python") from None
     if tuple(map(int, version.split(".")))[:2] < MINIMUM:
         needed = ".".join(map(str, MINIMUM))
         raise RegistryError(f"python={python}: it is Python {version}; a backend needs {needed} or newer")
-    told = json.dumps([said["kind"], version, said["packages"]])
+    told = json.dumps([facts["kind"], version, facts["packages"]])
     return Interpreter(path, version, hashlib.sha256(told.encode()).hexdigest())

@@ -32,7 +32,7 @@ def describe(error: BaseException, module: str) -> dict[str, Any]:
 
 
 def _is(error: BaseException, kind: type[E]) -> TypeGuard[E]:
-    """As `isinstance`, which would also ask the error what it is."""
+    """A test like `isinstance`, which would also ask the error what it is."""
     return issubclass(type(error), kind)
 
 

@@ -26,7 +26,7 @@ class RegistryError(Exception):
 
 @dataclass(frozen=True)
 class AdapterEntry:
-    """Where an adapter is found, and whether it is a control. `reference` is None for a control with gold."""
+    """An adapter: where it is found, and whether it is a control. `reference` is None for a control with gold."""
 
     name: str
     reference: str | None

@@ -17,12 +17,12 @@ SHOWN = 5
 """Releases that are named where the one that was asked for does not exist."""
 
 
-def is_unknown(requirement: str, said: str) -> bool:
+def is_unknown(requirement: str, complaint: str) -> bool:
     """Whether uv or npm said that there is no such release, and nothing else."""
     name, _, release = requirement.removeprefix(npm.PREFIX).partition("==")
     plain, wanted = re.escape(name.partition("[")[0]), re.escape(release)
     pattern = rf"no version of {plain}(\[.*\])?=={wanted}|version found for {plain}@{wanted}"
-    return re.search(pattern, said) is not None
+    return re.search(pattern, complaint) is not None
 
 
 def offer(requirement: str, python: str) -> str:
@@ -48,12 +48,12 @@ def descend(requirement: str, python: str, above: str = "", below: str = "") -> 
         bounds = [f">{above}" if above else "", f"<{below}" if below else "", str(own.specifier)]
         newest = own.name + ",".join(filter(None, bounds))
         try:
-            said = uv.ask("pip", "compile", "--no-deps", *PLAIN, "--python", python, "-", told=newest)
+            printed = uv.ask("pip", "compile", "--no-deps", *PLAIN, "--python", python, "-", told=newest)
         except Refused as error:
             if "Because " in str(error):  # there is none
                 return
             raise
-        below = said.strip().partition("==")[2].partition(" ")[0]
+        below = printed.strip().partition("==")[2].partition(" ")[0]
         yield below
 
 

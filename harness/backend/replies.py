@@ -17,6 +17,7 @@ from harness.model.trial import Model
 T = TypeVar("T")
 OWES: Mapping[str, str] = {
     "remember": "it must return a list with one Ack for each item",
+    "observe": "it must return an Ack",
     "burst": "each `remember` must return a list with one Ack",
     "settle": "it must return True or False",
     "recall": "it must return a list of Hit",
@@ -25,6 +26,7 @@ OWES: Mapping[str, str] = {
     "history": "it must return a list of str",
     "update": "it must return an Ack",
     "supersede": "it must return an Ack",
+    "deprecate": "it must return a list with one bool for each id",
     "forget": "it must return a list with one bool for each id",
     "snapshot": "it must return a str",
     "usage": "it must return a Usage or None",

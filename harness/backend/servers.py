@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import threading
 import time
@@ -24,7 +25,7 @@ from harness.backend import client
 from harness.backend.forkserver import spawn
 from harness.backend.supervised import ServiceError, Supervised
 from harness.backend.supervisor import NOBODY
-from harness.machine import leftovers, ports
+from harness.machine import leftovers, ports, processes, shortage
 
 READY_SECONDS = 180.0
 """From the start of the first program to the health of the last."""
@@ -162,6 +163,8 @@ class Service:
             raise ServiceError(reason)
         if self._supervisor is not None:
             self._check(self._ask("codes"))
+            if any(processes.look(pid).stopped for pid in self._ask("look")["pids"]):
+                raise ServiceError("the server does not run", "something outside of the run has stopped it")
 
     def _check(self, codes: Mapping[str, int | None], left: Sequence[str] = ()) -> None:
         for name, code in codes.items():
@@ -200,7 +203,7 @@ class Service:
         self._end()
         self._deaths += 1
         if self._deaths == DEATHS:
-            self._failed = ServiceError(f"{error}; it has died {DEATHS} times and is not started again")
+            self._failed = ServiceError(f"{error}; it has died {DEATHS} times and is not started again", error.lack)
 
     def _healthy(self) -> None:
         """Raises ServiceError also if a program runs but answers nobody. Those that hold memories get fresh ones.
@@ -244,7 +247,8 @@ class Service:
                 _copy(self._first / data, store / data, program.unprivileged)
             except OSError as error:
                 first = error.args[0][0][2] if isinstance(error, shutil.Error) else error  # it lists every file
-                raise ServiceError(f"{program.name} cannot get a fresh store: {first}") from None
+                lack = shortage.find(str(first), store.parent)
+                raise ServiceError(f"{program.name} cannot get a fresh store: {first}", lack) from None
         self._store = store
         deadline = time.monotonic() + self._seconds
         for program, _ in held:
@@ -355,15 +359,19 @@ class Service:
         return self._root / f"{name}.log"
 
     def _describe_end(self, name: str, code: int) -> ServiceError:
+        """An end by signal 9 is the machine's doing, as nobody here has sent it, unless it filled the memory."""
+        last_words = self._last_words(name)
+        if code == -signal.SIGKILL and not shortage.holds_most(self._ask("look")["held"]):
+            return ServiceError(f"{name} was {shortage.KILLED}{last_words}", shortage.KILLED)
         how = f"was ended by signal {-code}" if code < 0 else f"ended with {code}"
-        return ServiceError(f"{name} {how}{self._last_words(name)}")
+        return ServiceError(f"{name} {how}{last_words}", shortage.find(last_words, self._store))
 
     def _last_words(self, name: str) -> str:
         lines: list[str] = []
         with suppress(OSError):
             lines = self._log(name).read_text("utf-8", "replace").strip().splitlines()
-        said = f"; it last printed: {' '.join(lines[-1].split())[:300]}" if lines else ""
-        return f"{said}; its output is in {self._log(name)}"
+        words = f"; it last printed: {' '.join(lines[-1].split())[:300]}" if lines else ""
+        return f"{words}; its output is in {self._log(name)}"
 
 
 def _copy(source: Path, target: Path, unprivileged: bool) -> None:

@@ -25,11 +25,16 @@ ALLOW = "COLDWARM_ALLOW_READ"
 """Names what every child may read as well: files and folders, with the separator of PATH between them."""
 KNOWN = (
     "__init__.py",
-    "adapter.py",
+    "adapter/__init__.py",
+    "adapter/base.py",
+    "adapter/codec.py",
+    "adapter/contract.py",
+    "adapter/embeddings.py",
     "backend/__init__.py",
     "backend/raised.py",
     "backend/worker.py",
     "machine/__init__.py",
+    "machine/crowds.py",
     "machine/namespaces.py",
     "machine/sandbox.py",
 )
@@ -150,14 +155,14 @@ def _prefixes(python: str) -> tuple[Path, ...]:
 def _stage(adapter: str, links: Mapping[str, Path]) -> Path:
     """A folder with copies of what belongs to the checkout, and with these links."""
     files = {str(path.relative_to(paths.ROOT)): path for path in _list_copies(adapter)}
-    told = hashlib.sha256(repr(sorted(links.items())).encode())
+    hasher = hashlib.sha256(repr(sorted(links.items())).encode())
     for name, path in sorted(files.items()):
-        told.update(f"\0{name}\0".encode() + path.read_bytes())
+        hasher.update(f"\0{name}\0".encode() + path.read_bytes())
     with _LOCK:
-        target = leftovers.process_folder() / told.hexdigest()[:16]
+        target = leftovers.process_folder() / hasher.hexdigest()[:16]
         if not target.exists():
             draft = target.with_suffix(".part")
-            shutil.rmtree(draft, ignore_errors=True)
+            shutil.rmtree(draft, ignore_errors=True)  # an earlier try may have failed half way
             for name, path in files.items():
                 (draft / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(path, draft / name)

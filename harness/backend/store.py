@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,9 @@ from harness.backend.forkserver import Launcher, spawn
 from harness.backend.servers import Service
 from harness.backend.supervised import ServiceError
 from harness.model.backend import Backend, EmbedderName, Fault
+
+ENDING = 0.2
+"""Seconds in which a server that is about to end does so."""
 
 
 def opaque() -> str:
@@ -51,12 +55,14 @@ class ChildStore:
     """Puts another embedder behind its key, and says how many numbers a vector has now."""
     unanswered: Callable[[], int] = lambda: 0
     """How many calls under its key were left without vectors by us up to now."""
+    endpoint: Callable[[float], str] = lambda _: ""
+    """Why a chat call under its key got no answer since a moment, by the doing of the endpoint; empty: none did."""
     homes: Iterator[int] = field(default_factory=partial(count, 1))
 
     def open(self) -> RemoteMemory:
         if self.root.is_symlink() or (self.root.exists() and not self.root.is_dir()):
-            said = "it has put a file or a link in the place of its store's folder"
-            raise MemoryFault(Fault(kind="breach", op="open", message=said), alive=False)
+            complaint = "it has put a file or a link in the place of its store's folder"
+            raise MemoryFault(Fault(kind="breach", op="open", message=complaint), alive=False)
         self.root.mkdir(parents=True, exist_ok=True)
         if self.service is not None:
             self._serve(self.service)
@@ -70,7 +76,7 @@ class ChildStore:
         return replace(self, root=root, space=replace(self.space, root=str(root), service=None))
 
     def as_older(self) -> ChildStore:
-        """The same store, as the older release opens it."""
+        """This store, as the older release opens it."""
         assert self.older is not None, "only where a store is handed over"
         space = replace(self.space, settings=dict(self.older.settings))
         return replace(
@@ -87,13 +93,19 @@ class ChildStore:
                 self.space = replace(self.space, service=service.fresh(self.root))
             service.check()
 
-    def _outage(self) -> str | None:
-        """Why its server, if it has one, is no longer there."""
-        try:
-            if self.service is not None:
+    def _outage(self, since: float) -> ServiceError | None:
+        """What its chat endpoint did, or why its server, if it has one, is no longer there. A connection is cut before
+        who had it is seen to end."""
+        if lack := self.endpoint(since):
+            return ServiceError(lack, lack)
+        if self.service is None:
+            return None
+        for pause in (0.0, ENDING):
+            time.sleep(pause)
+            try:
                 self.service.check()
-        except ServiceError as error:
-            return str(error)
+            except ServiceError as error:
+                return error
         return None
 
     @property
@@ -115,7 +127,9 @@ class ChildStore:
         client.compact(self.adapter, self.space, self._home(), self.deadlines, self.launch, servers)
 
     def write_program(self, calls: Sequence[Call]) -> str:
-        """As a program against the backend's own SDK; "" if its adapter prints none, or what it prints is no answer."""
+        """Calls as a program against the backend's own SDK; "" if its adapter prints none, or what it prints is no
+        answer.
+        """
         with suppress(MemoryFault):
             return client.write_program(
                 self.adapter, calls, self.space.settings, self._home(), self.deadlines, self.launch
@@ -128,8 +142,8 @@ class ChildStore:
 
 @contextmanager
 def _faults() -> Iterator[None]:
-    """A server that cannot be had, or has died, is a fault of the backend like any other."""
+    """A server that cannot be had, or has died, is a fault of the backend, unless it was the machine's doing."""
     try:
         yield
     except ServiceError as error:
-        raise MemoryFault(Fault(kind="crashed", op="serve", message=str(error)), alive=False) from None
+        raise MemoryFault(Fault(kind=error.kind, op="serve", message=str(error)), alive=False) from None

@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from harness import paths
+from harness.machine import shortage
+from harness.model.backend import FaultKind
 
 _ASK_SECONDS = 60.0
 
 
 class ServiceError(Exception):
-    """A server that cannot be had, or no longer: one line with the program, what it last printed and what to do."""
+    """A server that cannot be had, or no longer: one line with the program, what it last printed and what to do.
+
+    Attributes:
+        lack: What the machine did to it; empty: nothing that is known.
+    """
+
+    def __init__(self, told: str, lack: str = "") -> None:
+        super().__init__(f"{told}: {lack}" if lack and lack not in told else told)
+        self.lack = lack
+
+    @property
+    def kind(self) -> FaultKind:
+        return "machine" if self.lack else "crashed"
 
 
 class Supervised:
@@ -51,7 +67,10 @@ class Supervised:
         except OSError:
             line = b""
         if not line:
-            raise ServiceError("the supervisor of the server has ended, and the server with it")
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(1)
+            lack = shortage.KILLED if self._process.poll() == -signal.SIGKILL else ""
+            raise ServiceError("the supervisor of the server has ended, and the server with it", lack)
         reply = json.loads(line)
         if "error" in reply:
             raise ServiceError(f"{args[0]} cannot be started: {reply['error']}")

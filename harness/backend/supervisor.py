@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -46,8 +47,14 @@ class ServerProgram:
                 preexec_fn=_die_with_supervisor,  # there is no other thread
             )
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def code(self, seconds: float = 0.0) -> int | None:
-        """Its exit code, None while it runs. What it leaves in its group is killed at once, while the id is its own."""
+        """The program's exit code, None while it runs. What it leaves in its group is killed at once, while the id is
+        its own.
+        """
         if self._code is None:
             try:
                 self._code = self._process.wait(seconds)
@@ -57,7 +64,7 @@ class ServerProgram:
         return self._code
 
     def end(self) -> int:
-        """In good order if it does so in time."""
+        """Ends the program, in good order if it does so in time."""
         if self.code() is None:
             self._process.send_signal(self._stop)
             if self.code(GRACE) is None:
@@ -66,6 +73,7 @@ class ServerProgram:
         return -signal.SIGKILL if code is None else code
 
     def _sweep(self) -> None:
+        # The whole group: what the program has started goes with it.
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
@@ -80,8 +88,13 @@ class Supervisor:
         self._kept[name] = ServerProgram(*how)
 
     def codes(self) -> dict[str, int | None]:
-        """How each program has ended that was not told to; None: it runs."""
+        """Exit codes of the programs that nobody ended; None: it runs."""
         return {name: kept.code() for name, kept in self._kept.items()}
+
+    def look(self) -> dict[str, Any]:
+        """The ids of those that run, and the most bytes that one of those that have ended held."""
+        running = [kept.pid for kept in self._kept.values() if kept.code() is None]
+        return {"pids": running, "held": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024}
 
     def end(self, name: str) -> int | None:
         """The exit code; None if there is no such program, or no longer."""
@@ -93,7 +106,9 @@ class Supervisor:
             self.end(name)
 
     def answer(self, op: str, args: Sequence[Any]) -> Any:
-        operations: dict[str, Callable[..., Any]] = {"start": self.start, "codes": self.codes, "end": self.end}
+        operations: dict[str, Callable[..., Any]] = {
+            "start": self.start, "codes": self.codes, "look": self.look, "end": self.end
+        }  # fmt: skip
         return operations[op](*args)
 
 
@@ -111,6 +126,7 @@ def _plain() -> list[str]:
 
 
 def _die_with_supervisor() -> None:
+    # A supervisor that is killed cannot end anything itself.
     if sys.platform == "linux":
         _LIBRARY.prctl(PDEATHSIG, signal.SIGKILL)
 

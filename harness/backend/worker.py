@@ -40,6 +40,7 @@ from harness.adapter import (
     find_installed,
     read_call,
     read_item,
+    read_message,
     to_wire,
 )
 from harness.backend import raised
@@ -59,6 +60,7 @@ def _scope(value: Mapping[str, Any]) -> Scope:
 
 ARGUMENTS: dict[str, tuple[Callable[[Any], Any], ...]] = {
     "remember": (lambda items: [read_item(item) for item in items],),
+    "observe": (lambda messages: [read_message(each) for each in messages], _scope, str, str),
     "settle": (float,),
     "recall": (str, _scope, int, str),
     "entries": (_scope,),
@@ -66,6 +68,7 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], ...]] = {
     "history": (_scope, str),
     "update": (_scope, str, read_item),
     "supersede": (_scope, list, read_item),
+    "deprecate": (_scope, list, str),
     "forget": (_scope, list),
     "forget_scope": (_scope,),
     "snapshot": (),
@@ -145,15 +148,15 @@ class Worker:
         write = getattr(adapter, "program", None)  # adapters of before it was asked
         return write([read_call(call) for call in calls]) if write else ""
 
-    def _configured(self, settings: Mapping[str, str]) -> tuple[Adapter, str]:
-        """With a value that the adapter does not know, it is the one without settings, and a line says which."""
+    def _configure(self, settings: Mapping[str, str]) -> tuple[Adapter, str]:
+        """The adapter with these settings; where it does not know a value, without them, and a line says which."""
         try:
             return self._adapter.configured(settings), ""
         except ValueError as error:
             return self._adapter, raised.text_of(error)
 
     def _describe(self, settings: Mapping[str, str]) -> dict[str, Any]:
-        adapter, problem = self._configured(settings)
+        adapter, problem = self._configure(settings)
         return {
             **self._declare(settings),
             "name": adapter.name,
@@ -165,7 +168,7 @@ class Worker:
 
     def _declare(self, settings: Mapping[str, str]) -> dict[str, Any]:
         """What an adapter can say without its SDK."""
-        adapter, problem = self._configured(settings)
+        adapter, problem = self._configure(settings)
         return {
             "support": {name: to_wire(entry) for name, entry in adapter.support.items()},
             "settings": list(adapter.settings),
@@ -227,13 +230,13 @@ def _own_up(event: str, args: tuple[Any, ...]) -> None:
 
 def main(descriptor: int, name: str) -> None:
     _die_with_parent()
-    asked, told = open(descriptor, "rb"), open(descriptor, "wb", closefd=False)  # noqa: SIM115  until the process ends
+    requests, answers = open(descriptor, "rb"), open(descriptor, "wb", closefd=False)  # noqa: SIM115  until the process ends
     worker, module = cache(partial(Worker, name)), name.partition(":")[0]
     sys.addaudithook(_own_up)
-    for line in asked:
+    for line in requests:
         for reply in _reply(json.loads(line), worker, module):
-            told.write(reply.encode())
-            told.flush()
+            answers.write(reply.encode())
+            answers.flush()
 
 
 def _reply(request: Mapping[str, Any], worker: Callable[[], Worker], module: str) -> Iterator[str]:
@@ -242,19 +245,19 @@ def _reply(request: Mapping[str, Any], worker: Callable[[], Worker], module: str
     try:
         for page in _pages(worker().answer(request["op"], request["args"])):
             if last is not None:
-                asked = time.perf_counter()
-                yield f'{head}"more": true, "took": {asked - began:.6f}, "ok": {last}}}\n'
-                began += time.perf_counter() - asked
+                started = time.perf_counter()
+                yield f'{head}"more": true, "took": {started - began:.6f}, "ok": {last}}}\n'
+                began += time.perf_counter() - started
             last = page
-        kind, said = "ok", last or "[]"
-    except _Unsaid as error:
-        kind, said = "error", json.dumps({"kind": error.kind, "message": str(error)})
+        kind, answer = "ok", last or "[]"
+    except _EncodingRefused as error:
+        kind, answer = "error", json.dumps({"kind": error.kind, "message": str(error)})
     except BaseException as error:  # an adapter may raise anything, SystemExit included: it is its result
-        kind, said = "error", json.dumps(raised.describe(error, module))
-    yield f'{head}"took": {time.perf_counter() - began:.6f}, "{kind}": {said}}}\n'
+        kind, answer = "error", json.dumps(raised.describe(error, module))
+    yield f'{head}"took": {time.perf_counter() - began:.6f}, "{kind}": {answer}}}\n'
 
 
-class _Unsaid(Exception):  # noqa: N818  what is wrong is the answer
+class _EncodingRefused(Exception):  # noqa: N818  what is wrong is the answer
     """An answer that cannot be told: of a wrong kind, or longer than is read."""
 
     def __init__(self, kind: str, message: str) -> None:
@@ -273,23 +276,23 @@ def _pages(answer: Any) -> Iterator[str]:
 
 
 def _split(page: list[Any]) -> Iterator[str]:
-    said, middle = _encode(page, LINE if len(page) == 1 else None), len(page) // 2
-    if middle and len(said) > PAGE_BYTES:
+    encoded, middle = _encode(page, LINE if len(page) == 1 else None), len(page) // 2
+    if middle and len(encoded) > PAGE_BYTES:
         yield from _split(page[:middle])
         yield from _split(page[middle:])
     else:
-        yield said
+        yield encoded
 
 
 def _encode(value: Any, most: int | None = LINE) -> str:
     """Raises _Unsaid."""
     try:
-        said = encode(value)
+        encoded = encode(value)
     except (TypeError, ValueError) as error:
-        raise _Unsaid("breach", f"{type(error).__name__}: {error}"[:2000]) from None
-    if most is not None and len(said) > most:
-        raise _Unsaid("limit", f"an answer of {len(said):,} bytes; at most {most:,} are read")
-    return said
+        raise _EncodingRefused("breach", f"{type(error).__name__}: {error}"[:2000]) from None
+    if most is not None and len(encoded) > most:
+        raise _EncodingRefused("limit", f"an answer of {len(encoded):,} bytes; at most {most:,} are read")
+    return encoded
 
 
 def fork_on_request(descriptor: int, name: str) -> None:
@@ -354,6 +357,7 @@ def _code(pid: int) -> int:
 
 
 def _alone() -> bool:
+    """Whether this process has one thread: a fork takes no other along, and the locks that those hold stay locked."""
     return len(list(Path("/proc/self/task").iterdir())) == 1
 
 
@@ -378,8 +382,8 @@ def forget_checkout() -> None:
                 sys.path_hooks[:] = [hook for hook in sys.path_hooks if hook.__module__ != name]
                 sys.modules.pop(name)
     ours = str(Path(__file__).parents[2])
-    sys.path[:] = [each for each in sys.path if each == ours or not Path(each, "harness", "adapter.py").exists()]
-    sys.path_importer_cache.clear()
+    sys.path[:] = [each for each in sys.path if each == ours or not Path(each, "harness", "adapter").exists()]
+    sys.path_importer_cache.clear()  # it remembers the finders that those hooks made
 
 
 if __name__ == "__main__":

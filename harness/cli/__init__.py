@@ -40,6 +40,7 @@ from harness.machine import extras, git, shortage
 def main() -> NoReturn:
     """Every error a user can cause is one line on standard error."""
     gc.set_threshold(100_000, 50, 50)  # a run's events are many and hold no cycles: collecting them took a third
+    _replace_closed()
     heeded = _heed_signals()
     git.forget_caller()
     code: int | str | None = None
@@ -68,7 +69,8 @@ def _run() -> int | str | None:
         gone = type(sys.stdout).__name__ == "_PacifyFlushWrapper"
         return COULD_NOT_RUN if gone else ending.code
     except OSError as error:
-        say(f"{error.filename2 or error.filename or 'a file'}: {error.strerror or error}")  # of a copy: whereto
+        where = error.filename2 or error.filename or "standard output or a file"  # of a copy: whereto
+        say(f"{where}: {shortage.in_error(error) or error.strerror or error}")
     except ModuleNotFoundError as error:
         name = (error.name or "").partition(".")[0]
         say(extras.lacks(name, "this command") if name in extras.EXTRAS else _fault(error))
@@ -78,12 +80,12 @@ def _run() -> int | str | None:
 
 
 def _fault(error: Exception) -> str:
-    said = f"{type(error).__name__}: {error}"[:500]
-    return f"{said}; a fault of coldwarm: please report it, with {_keep_traceback(error)}"
+    message = f"{type(error).__name__}: {error}"[:500]
+    return f"{message}; a fault of coldwarm: please report it, with {_keep_traceback(error)}"
 
 
 def _keep_traceback(error: Exception) -> str:
-    """Where the traceback is."""
+    """Writes a traceback to a file: where it is."""
     text = "".join(traceback.format_exception(error)).encode("utf-8", "backslashreplace")
     try:
         file, name = tempfile.mkstemp(prefix="coldwarm-traceback-", suffix=".txt")
@@ -92,6 +94,19 @@ def _keep_traceback(error: Exception) -> str:
     except OSError:
         return "the traceback that could be written nowhere"
     return name
+
+
+def _replace_closed() -> None:
+    """A stream that the caller has closed leads nowhere: else the next file that is opened would get its number, and
+    what a library prints there.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            place = os.open(os.devnull, os.O_RDWR)
+            if place != number:
+                os.dup2(place, number)
+                os.close(place)
+            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", encoding="utf-8"))
 
 
 def _heed_signals() -> Sequence[signal.Signals]:

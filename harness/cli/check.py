@@ -10,7 +10,7 @@ import click
 
 from harness import paths
 from harness.cli import promises
-from harness.cli.common import COULD_NOT_RUN, FAILED, GOOD, stop, tell, with_out
+from harness.cli.common import COULD_NOT_RUN, FAILED, GOOD, stop, tell, with_call_seconds, with_out
 
 if TYPE_CHECKING:
     from harness.model.trial import Spec
@@ -48,7 +48,8 @@ def doctor(backends: tuple[str, ...], out: Path) -> None:
 @click.argument("backends", metavar="BACKEND...", nargs=-1, required=True)
 @click.option("--promises", "hunting", is_flag=True, help="Hunt for broken promises afterwards, ten minutes each.")
 @click.option("--fresh", is_flag=True, envvar="COLDWARM_FRESH", help="Make every check anew.")
-def conform(backends: tuple[str, ...], hunting: bool, fresh: bool) -> None:
+@with_call_seconds
+def conform(backends: tuple[str, ...], hunting: bool, fresh: bool, call_seconds: float | None) -> None:
     """Check adapters against the contract, one line a check.
 
     Takes a minute or two. BACKEND is NAME, NAME,key=value or module:Class. It stops with one line if the adapter cannot
@@ -67,9 +68,9 @@ def conform(backends: tuple[str, ...], hunting: bool, fresh: bool) -> None:
     broken = 0
     try:
         for spec in interpreters.name_releases(map(registry.parse, backends)):
-            broken += _check(spec, fresh=fresh)
+            broken += _check(spec, call_seconds, fresh=fresh)
             if hunting:
-                broken += promises.hunt_spec(spec, HUNT_SECONDS) == FAILED
+                broken += promises.hunt_spec(spec, HUNT_SECONDS, call_seconds) == FAILED
     except registry.RegistryError as error:
         stop(error)
     except MemoryFault as error:
@@ -79,15 +80,15 @@ def conform(backends: tuple[str, ...], hunting: bool, fresh: bool) -> None:
     sys.exit(FAILED if broken else GOOD)
 
 
-def _check(spec: Spec, *, fresh: bool) -> int:
-    """How many checks one adapter breaks; a line of each."""
+def _check(spec: Spec, call_seconds: float | None, *, fresh: bool) -> int:
+    """Checks one adapter: how many checks it breaks; a line of each."""
     from harness import conformance
     from harness.conformance.outcomes import OutcomeCache
 
     marks = {"kept": "ok  ", "broken": "BAD ", "unsupported": "--  ", "not-applicable": "n/a "}
-    told = dict.fromkeys(marks, 0)
+    counts = dict.fromkeys(marks, 0)
     cache = OutcomeCache(paths.proofs(paths.cache_root()) / "checks")
-    with conformance.open_setting(spec) as place:
+    with conformance.open_setting(spec, deadlines=conformance.DEADLINES.allow(call_seconds)) as place:
         before, made = cache.find(place, fresh=fresh), list[conformance.CheckOutcome]()
         if len(before.outcomes) < len(conformance.CHECKS):
             place.try_open()
@@ -96,7 +97,7 @@ def _check(spec: Spec, *, fresh: bool) -> int:
         for check in conformance.CHECKS:
             if (outcome := before.outcomes.get(check.name)) is None:
                 made.append(outcome := place.judge(check))
-            told[outcome.status] += 1
+            counts[outcome.status] += 1
             tell(f"{marks[outcome.status]} {check.name:<38} {check.says}")
             if outcome.why:
                 tell(f"       {outcome.why}")
@@ -104,5 +105,5 @@ def _check(spec: Spec, *, fresh: bool) -> int:
             cache.keep(place, before, made)
     if before.outcomes:
         tell(f"{spec.label}: {before.describe()}; --fresh makes them anew")
-    tell(f"{spec.label}: {', '.join(f'{n} {word}' for word, n in told.items())}")
-    return told["broken"]
+    tell(f"{spec.label}: {', '.join(f'{n} {word}' for word, n in counts.items())}")
+    return counts["broken"]

@@ -15,7 +15,7 @@ import click
 
 from harness import paths
 from harness.machine import files
-from harness.model.trial import Split
+from harness.model.trial import DEFAULT_CALL_SECONDS, Split
 
 if TYPE_CHECKING:
     from harness.log.folder import Folder
@@ -99,8 +99,21 @@ class GroupedCommand(click.Command):
 def with_suite(command: Callable[..., Any]) -> Callable[..., Any]:
     command = click.option("--fixtures", type=FOLDER, default=paths.FIXTURES, help="Folder of the fixtures.")(command)
     return click.option(
-        "--tasks", "--suite", "tasks", type=FOLDER, default=paths.TASKS, help="Folder of the scenarios, a suite."
-    )(command)
+        "--tasks", "--suite", "tasks", type=FOLDER, default=paths.TASKS, callback=_find_suite,
+        help=f"Folder of the scenarios, a suite; or {', '.join(paths.SUITES)}.",
+    )(command)  # fmt: skip
+
+
+def _find_suite(_context: click.Context, _param: click.Parameter, value: Path) -> Path:
+    return paths.find_suite(value)
+
+
+def with_call_seconds(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--call-seconds", type=click.FloatRange(1, 86_400), metavar="SECONDS",
+        help=f"Seconds for a call of a backend, and more for each memory. Default: {DEFAULT_CALL_SECONDS:g} (of "
+        "`promises` 10), or what its adapter declares if that is longer.",
+    )(command)  # fmt: skip
 
 
 def with_out(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -129,7 +142,7 @@ def with_open(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def open_page(page: Path) -> None:
-    """In the browser that BROWSER names, else the machine's; one line if there is none."""
+    """Opens a page in the browser that BROWSER names, else in the machine's; one line if there is none."""
     if page.exists() and not webbrowser.open(page.resolve().as_uri()):
         say(f"no browser could be started: open {shorten(page)} yourself")
 
@@ -166,6 +179,18 @@ def load_stories(tasks: Path, fixtures: Path, names: tuple[str, ...], split: Spl
         if lack := shortage.in_error(error, paths.cache_root()):
             stop(f"{paths.cache_root()}: {lack}", COULD_NOT_RUN)
         stop(error)
+
+
+def leave_out(stories: list[tuple[Scenario, Repo]]) -> list[tuple[Scenario, Repo]]:
+    """The stories whose programs are installed, to be played; the others are named. Without any left, it ends here."""
+    from harness.repo.checks import find_missing
+
+    lacking = {story.id: missing for story, _ in stories if (missing := find_missing(story))}
+    for name, missing in lacking.items():
+        say(f"{name} is left out: its tests need {' and '.join(missing)}, not installed here")
+    if stories and len(lacking) == len(stories):
+        stop("no story is left to play", COULD_NOT_RUN)
+    return [(story, repo) for story, repo in stories if story.id not in lacking]
 
 
 def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -292,12 +317,14 @@ def shorten(path: Path) -> Path:
 
 
 def spell(path: Path) -> str:
-    """As it is typed in a shell, where it may have blanks."""
+    """A word as it is typed in a shell, where it may have blanks."""
     return shlex.quote(str(shorten(path)))
 
 
 def beside(run: Path) -> Path | None:
-    """Where reports of a run go: beside a packed one, in a folder of its name, else into its own folder (None)."""
+    """The folder for reports of a run: beside a packed one, in a folder of its name, else into its
+    own folder (None).
+    """
     from harness.log import pack
 
     return run.with_name(run.name.removesuffix(pack.SUFFIX)) if pack.is_packed(run) else None

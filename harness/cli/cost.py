@@ -26,13 +26,13 @@ def cost(folders: tuple[Path, ...], prices: Path | None) -> None:
     \b
     coldwarm cost coldwarm-runs/latest --prices prices.toml
     """
-    from harness.compare import costs
+    from harness.compare import cost_model
     from harness.model.prices import PricesError
-    from harness.report.outputs import costs as costed
+    from harness.report.outputs import cost_markdown as costed
 
     runs = [open_run(folder) for folder in folders]
     try:
         known = read_prices(prices) if prices else next(filter(None, (run.read().prices for run in runs)), None)
     except PricesError as error:
         stop(error)
-    click.echo(costed.page(costs.costs(runs), known), nl=False)
+    click.echo(costed.page(cost_model.costs(runs), known), nl=False)

@@ -34,13 +34,13 @@ def demo(out: Path, browse: bool) -> None:
     from harness.cli import playing
 
     tell(f"Playing the story {STORY} without a memory, and with two of them: half a minute.")
-    asked = run.make_context("run", []).params
-    del asked["browse"]
-    asked |= {
+    options = run.make_context("run", []).params
+    del options["browse"]
+    options |= {
         "backends": BACKENDS, "scenarios": (STORY,), "noise": (20,), "drilled": ("none",), "jobs": 2, "fresh": True,
         "out": out, "quiet": True,
     }  # fmt: skip
-    folder = playing.play(**asked)
+    folder = playing.play(**options)
     written = wrote(folder, *score_run(folder))
     for line in _tell(written.said, folder):
         tell(line)
@@ -81,7 +81,7 @@ def _tell(results: Results, folder: Folder) -> Iterator[str]:
 
 
 def _find(results: Results, measure: str, backend: str | None, write: WritePolicy | None) -> Measured | None:
-    """Of the reader that takes the first memory it finds."""
+    """A measure of the reader that takes the first memory it finds."""
     for cell in results.cells:
         read = results.run.conditions.headline_read if backend else None
         if (cell.backend, cell.write_policy, cell.read_policy) == (backend, write, read):

@@ -124,15 +124,15 @@ def _try_opening(spec: Spec, reference: str, folder: Path, gateway: Gateway, dim
     gateway.register(name)
     try:
         launch = interpreters.launcher(spec)
-        said = client.describe(reference, folder / "describe", launch=launch, settings=spec.settings)
-        if said.unfit:
-            return Examined(f"adapter {name}", False, said.unfit)
-        if said.embeds and not dims:
+        description = client.describe(reference, folder / "describe", launch=launch, settings=spec.settings)
+        if description.unfit:
+            return Examined(f"adapter {name}", False, description.unfit)
+        if description.embeds and not dims:
             return Examined(
                 f"adapter {name}", True, extras.lacks("onnxruntime", "it needs vectors: the embedder"), True
             )
-        if said.server is not None:  # asked for by name only, so that its absence breaks nothing
-            lacks = servers.explain_missing(said.server)
+        if description.server is not None:  # asked for by name only, so that its absence breaks nothing
+            lacks = servers.explain_missing(description.server)
             return Examined(f"adapter {name}", True, lacks or "its server is installed", bool(lacks))
         memory = client.open_memory(
             reference,

@@ -40,7 +40,7 @@ def gate(folder: Path, gates: Path | None, baseline: Path | None) -> None:
     Ends with 1 if a gate is broken, with 3 if one could not be measured.
     """
     from harness import regress
-    from harness.regress import stored
+    from harness.regress import baseline_files
 
     opened = open_run(folder)
     own, before = opened.root / regress.GATES, opened.root / regress.BASELINE
@@ -49,7 +49,7 @@ def gate(folder: Path, gates: Path | None, baseline: Path | None) -> None:
     gates, baseline = gates or own, baseline or (before if before.exists() else None)
     try:
         regress.check(gates, baseline, opened.read().selection)
-        results = stored.load_evidence(opened.root).results
+        results = baseline_files.load_evidence(opened.root).results
         assert results is not None, "a folder has results"
         judged = regress.judge(results, gates, baseline)
     except regress.RegressError as error:
@@ -72,11 +72,11 @@ def compare(old: Path, new: Path, as_json: bool, page: Path | None) -> None:
     score` writes it again from the logs. Ends with 1 if something is worse or has no number any more, with 3 if nothing
     could be compared.
     """
-    from harness.regress import pairing, stored, table
+    from harness.regress import baseline_files, comparison_table, pairing
     from harness.regress.baseline import RegressError
 
     try:
-        sides = stored.load_evidence(old), stored.load_evidence(new)
+        sides = baseline_files.load_evidence(old), baseline_files.load_evidence(new)
     except RegressError as error:
         stop(error)
     before, now = (side.baseline for side in sides)
@@ -88,9 +88,9 @@ def compare(old: Path, new: Path, as_json: bool, page: Path | None) -> None:
         }
         tell_json(json.dumps(plain, indent=1, sort_keys=True) + "\n")
     else:
-        table.show(against, now.run, changes, terminal())
+        comparison_table.show(against, now.run, changes, terminal())
     if page:
-        from harness.regress import page as pages
+        from harness.regress import comparison_page as pages
 
         write_page(page, pages.page(*sides))
         if not as_json:
@@ -113,13 +113,13 @@ def baseline() -> None:
 @click.option("--output", "-o", type=FOLDER, default="baseline.json", show_default=True, help="The file to write.")
 def save(folder: Path, output: Path) -> None:
     """Write the baseline of the run in FOLDER: a file to commit."""
-    from harness.regress import stored
+    from harness.regress import baseline_files
     from harness.regress.baseline import RegressError
     from harness.report.words import plural
 
     try:
-        made = stored.load(folder)
-        files.write(output, stored.text(made))
+        made = baseline_files.load(folder)
+        files.write(output, baseline_files.text(made))
     except RegressError as error:
         stop(error)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""For a job on GitHub: `github`."""
+"""The command `github`, for a job on GitHub."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def github(folder: Path, gates: str) -> None:
     how it ended.
     """
     from harness.model.results import Results
-    from harness.regress.stored import MOST
+    from harness.regress.baseline_files import MOST
     from harness.report.outputs import github as job
 
     try:

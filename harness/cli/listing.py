@@ -39,7 +39,9 @@ def show(stories: Sequence[Scenario], suite: Suite, out: Console) -> None:
 
 
 def counts(story: Scenario) -> tuple[int, ...]:
-    """As in HEADS. Tokens: of what facts say in each stratum, so of what memories will be made of."""
+    """The numbers of a story, in the order of HEADS. Tokens: of what facts say in each stratum, so of what memories
+    will be made of.
+    """
     jobs = [job for _, job in story.jobs()]
     said = sum(tokens.count(fact.phrase(stratum).text) for fact in story.facts for stratum in STRATA)
     decisions = sum(len(job.decisions) for job in jobs)

@@ -8,13 +8,14 @@ from pathlib import Path
 import click
 
 from harness import paths
-from harness.cli.common import COULD_NOT_RUN, FOLDER, stop
+from harness.cli.common import COULD_NOT_RUN, FOLDER, stop, with_call_seconds
 
 
 @click.command()
 @click.option("--backend", "-b", "name", metavar="BACKEND", required=True, help="Same syntax as `run -b`.")
 @click.option("--store", type=FOLDER, help="Folder that keeps the memory. Default: one a backend, in your data folder.")
-def mcp(name: str, store: Path | None) -> None:
+@with_call_seconds
+def mcp(name: str, store: Path | None, call_seconds: float | None) -> None:
     """Serve the memory of a backend to an agent over MCP.
 
     It talks on standard input and output. An agent program starts it in the folder in which it works: it has the tools
@@ -28,13 +29,15 @@ def mcp(name: str, store: Path | None) -> None:
     from harness.backend.client import MemoryFault
     from harness.gateway.embedder import EmbedderError
     from harness.gateway.gateway import GatewayError
+    from harness.play.backends import DEADLINES
     from harness.serving.server import serve
     from harness.serving.store import StoreError, open_store
 
     try:
         (spec,) = interpreters.name_releases([registry.parse(name)])
         slug = re.sub(r"[^a-z0-9]+", "-", spec.label.lower()).strip("-")
-        with open_store(spec, (store or paths.memories() / slug).absolute()) as opened:
+        folder = (store or paths.memories() / slug).absolute()
+        with open_store(spec, folder, DEADLINES.allow(call_seconds)) as opened:
             serve(opened, Path.cwd())
     except registry.RegistryError as error:
         stop(error)

@@ -20,10 +20,10 @@ def _ask(text: str) -> bool | None:
     """None: the person ends it, or nobody is there to answer."""
     click.echo(text)
     try:
-        said = click.prompt("Would you ask it?", type=click.Choice(["y", "n", "q"]), default="q", show_default=False)
+        verdict = click.prompt("Would you ask it?", type=click.Choice(["y", "n", "q"]), default="q", show_default=False)
     except click.Abort:
         return None
-    return {"y": True, "n": False}.get(said)
+    return {"y": True, "n": False}.get(verdict)
 
 
 @click.command()
@@ -84,7 +84,7 @@ def mine(
     Example: coldwarm mine ../our-service --to our-suite
              coldwarm run --suite our-suite -b chroma -d none
     """
-    from harness.mine import checking, mining, reviewing
+    from harness.mine import mining, misled, review_page, review_sample
     from harness.repo.checkout import FixtureError
     from harness.report.progress import say_during
     from harness.report.words import plural
@@ -97,14 +97,16 @@ def mine(
     try:
         if folder is not None:
             mining.check_free(folder)
-        decided = reviewing.read(decisions) if decisions else {}
+        decided = review_page.read(decisions) if decisions else {}
         with say_during(terminal(), "reading the history"):
             mined = mining.search(repository, commit, commits, decided, paths.cache_root(), wanted)
         tell(f"{plural(len(mined.candidates), 'candidate')} in {plural(len(mined.commits) - 1, 'change')}; left out:")
         for reason, count in sorted(mined.reasons.items(), key=lambda pair: -pair[1]):
             tell(f"{count:>8,}  {reason}")
+        if mined.misled:
+            tell(misled.tell(mined.misled))
         if review is not None:
-            reviewing.write(mined, review, decided)
+            review_page.write(mined, review, decided)
             tell(f"page: {shorten(review)}; it saves decisions.json, which --decisions reads")
         if folder is not None:
             with say_during(terminal(), "writing and proving the stories"):
@@ -114,6 +116,6 @@ def mine(
         if check is not None:
             if kept is None:
                 kept = mining.list_stories(mined, stories, seed, Counter())
-            tell(checking.judge(mined, mining.list_used(mined, kept), seed, check, _ask).tell())
+            tell(review_sample.judge(mined, mining.list_used(mined, kept), seed, check, _ask).tell())
     except (mining.MineError, FixtureError) as error:
         stop(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -21,6 +21,7 @@ from harness.cli.common import (
     score_run,
     shorten,
     verdict,
+    with_call_seconds,
     with_demands,
     with_elsewhere,
     with_open,
@@ -33,20 +34,29 @@ from harness.cli.common import (
 from harness.model.trial import (
     DEFAULT_BACKENDS,
     DEFAULT_BUDGET,
-    DEFAULT_CALL_SECONDS,
     DEFAULT_K,
     DEFAULT_NOISE,
     SCRIPTED,
+    USUAL_WRITES,
     DrillSize,
+    Feed,
+    WritePolicy,
 )
 
 if TYPE_CHECKING:
     pass
 
+WRITE_HELP = (
+    "append: add what is learnt. curated: look up first and replace what the new fact contradicts. matched: replace "
+    "what is worded alike. deprecate: look up first and mark what the new fact contradicts as ended. expire: delete "
+    "what has outlived its kind. on-commit: follow the cited lines at each commit. deprecate-on-commit: both. "
+    "reviewed: keep what is unsure back until it is confirmed. Repeatable."
+)
 GROUPS = {
     "What is played": (
         "backends", "scenarios", "split", "noise", "write", "seed", "seeds", "drilled", "drill_size", "reader",
         "writer", "model", "k", "budget", "undated",
+        "feed",
     ),
     "Chat models": ("chat", "record", "chat_budget", "chat_cost", "chat_price", "prices", "yes"),
     "How it is played": ("jobs", "dask", "shard", "only", "call_seconds", "keep", "resume", "fresh"),
@@ -115,11 +125,11 @@ class SizeOfDrills(click.ParamType[DrillSize]):
 )
 @click.option(
     "--write",
-    type=click.Choice(["append", "curated"]),
+    type=click.Choice(get_args(WritePolicy)),
     multiple=True,
-    default=("append", "curated"),
+    default=USUAL_WRITES,
     show_default=True,
-    help="append: write only; curated: look up first and supersede. Repeatable.",
+    help=WRITE_HELP,
 )
 @click.option(
     "--seed",
@@ -143,6 +153,14 @@ class SizeOfDrills(click.ParamType[DrillSize]):
     "--undated",
     is_flag=True,
     help="Write all memories of a story with the same date: no date tells which of two rivals is newer.",
+)
+@click.option(
+    "--feed",
+    type=click.Choice(get_args(Feed)),
+    default="facts",
+    show_default=True,
+    help="What a memory is told of a session: facts, a sentence each; sessions, all that was said, in pieces of ours; "
+    "native, all that was said, captured in the backend's own way (both need --suite deep, or your own transcripts).",
 )
 @click.option(
     "--drill",
@@ -204,13 +222,7 @@ class SizeOfDrills(click.ParamType[DrillSize]):
     "--allow-faults", metavar="NAME=COUNT", multiple=True, help="Tolerate COUNT failed calls of a backend; repeatable."
 )
 @click.option("--trial", "only", metavar="ID", multiple=True, help="Only trials whose id begins so; repeatable.")
-@click.option(
-    "--call-seconds",
-    type=click.FloatRange(1, 86_400),
-    metavar="SECONDS",
-    help=f"Seconds for a call of a backend, and more for each memory. Default: {DEFAULT_CALL_SECONDS:g}, or what its "
-    "adapter declares if that is longer.",
-)
+@with_call_seconds
 @click.option("--keep", is_flag=True, help="Keep each trial's store below the run's folder.")
 @click.option("--shard", metavar="N/OF", help="Play a share, as 2/4; `coldwarm merge` joins them.")
 @click.option(

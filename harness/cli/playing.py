@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness import paths
-from harness.cli.common import COULD_NOT_RUN, beside, load_stories, read_prices, say, stop, terminal
+from harness.cli.common import COULD_NOT_RUN, beside, leave_out, load_stories, read_prices, say, stop, terminal
 from harness.machine import documents
 from harness.model.trial import (
     DEFAULT_BACKENDS,
     SCRIPTED,
     SECRET,
+    USUAL_WRITES,
     Chat,
     DrillSize,
+    Feed,
     Selection,
     Split,
+    WritePolicy,
     name_reader,
     split_reader,
 )
@@ -61,8 +64,8 @@ def play(
     """Plays, and says how it goes on; the parameters are those of `run`. What ends it early stops the command."""
     from harness import regress
     from harness.backend import registry
-    from harness.cli import paying
-    from harness.gateway.chat.choice import upstream
+    from harness.cli import confirm_cost
+    from harness.gateway.chat.upstreams import upstream
     from harness.gateway.chat.wire import ChatError
     from harness.gateway.embedder import EmbedderError
     from harness.gateway.gateway import GatewayError
@@ -77,6 +80,7 @@ def play(
 
     try:
         folder = Folder.open(_unpack(resume)) if resume else None
+        tasks, fixtures = _find_again(folder, tasks, fixtures)
         tolerated = {**(folder.read().allowed_faults if folder else {}), **dict(map(registry.allowance, allow_faults))}
         shard = folder.read().shard if folder else shard
         call_seconds = call_seconds or (folder.read().call_seconds if folder else None)
@@ -105,7 +109,9 @@ def play(
         if only and not any(name.startswith(only) for name in ids):
             raise ValueError(f"--trial {' '.join(only)}: no trial of this run has an id that begins so")
         wanted = [trial for trial in planned if not only or trial.id.startswith(only)]
-        paying.ask(screen, selection, wanted, [story for story, _ in stories], chat_price or known, table, yes=yes)
+        confirm_cost.ask(
+            screen, selection, wanted, [story for story, _ in stories], chat_price or known, table, yes=yes
+        )
         folder = folder or Folder.create(out)
         regress.keep(folder, gates, baseline)
     except (FolderError, registry.RegistryError, regress.RegressError, ChatError, ValueError) as error:
@@ -137,9 +143,23 @@ def play(
     return folder
 
 
+def _find_again(folder: Folder | None, tasks: Path, fixtures: Path) -> tuple[Path, Path]:
+    """The suite, which a run that goes on needs not be given again: as its command named it."""
+    from harness.log.folder import find_option
+
+    command = folder.read().command if folder else ""
+    suite, lying = find_option(command, "--suite", "--tasks"), find_option(command, "--fixtures")
+    if suite and tasks == paths.TASKS:
+        tasks = paths.find_suite(suite)
+    if lying and fixtures == paths.FIXTURES and Path(lying).exists():
+        fixtures = Path(lying)
+    return tasks, fixtures
+
+
 def _spell_resume(folder: Folder, tasks: Path, fixtures: Path) -> str:
     given = (("--suite", tasks, paths.TASKS), ("--fixtures", fixtures, paths.FIXTURES))
-    own = [word for option, path, usual in given if path != usual for word in (option, str(path))]
+    names = {path: name for name, path in paths.SUITES.items()}
+    own = [word for option, path, usual in given if path != usual for word in (option, names.get(path, str(path)))]
     return shlex.join(["coldwarm", "run", "--resume", str(folder.root), *own])
 
 
@@ -162,7 +182,11 @@ def _prepare(
     for spec in selection.backends:
         if spec.pinned:
             environments.begin(spec)
-    stories = load_stories(tasks, fixtures, selection.scenarios, selection.split)
+    stories = leave_out(load_stories(tasks, fixtures, selection.scenarios, selection.split))
+    if mute := [story.id for story, _ in stories if selection.feed != "facts" and not story.spoken]:
+        raise ValueError(
+            f"--feed {selection.feed}: {mute[0]} has no transcripts; play the suite that has: --suite deep"
+        )
     with say_during(screen, "asking the backends what they are"):
         executor, playables = _ask(dask, jobs, selection, allow, keeps=keeps)
     for line in environments.describe(selection.backends):
@@ -219,6 +243,7 @@ def select(
     writer: str,
     model: str,
     undated: bool,
+    feed: Feed,
 ) -> Selection:
     """What these options of `run` ask for. Raises RegistryError and ValueError for what makes no sense."""
     from harness.backend import interpreters, registry
@@ -229,7 +254,7 @@ def select(
     writing = ""
     if writer != SCRIPTED:
         writing = model or (WRITER if chat == "stand-in" else "")
-        _check_writer(writer, writing, chat, scenarios)
+        _check_writer(writer, writing, chat, scenarios, write)
         model = "" if reader == SCRIPTED else model
     if "@" in reader:
         raise ValueError(f"--reader {reader}: name its model with --model")
@@ -245,20 +270,42 @@ def select(
         raise ValueError("-d none plays no drill: leave it out, or the others")
     if seed and seeds:
         raise ValueError("--seed and --seeds both say which seeds: give one of them")
-    chosen = () if "none" in drilled else drills.chosen(drilled)
+    chosen = () if "none" in drilled else drills.choose_drills(drilled)
+    if feed != "facts":
+        write = _check_feed(feed, write, noise, writer)
     if scenarios == ("none",) and not chosen:
         raise ValueError("-s none with -d none leaves nothing to play: leave one of them out")
     return Selection(
         backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, k=k, budget=budget,
         seeds=tuple(range(1, seeds + 1)) if seeds else seed or (1,), drills=chosen, drill_size=drill_size,
         chat=_chat(chat, record), reader=label, writer=name_reader(writer, writing), undated=undated,
+        feed=feed,
     )  # fmt: skip
 
 
-def _check_writer(writer: str, model: str, chat: str | None, scenarios: tuple[str, ...]) -> None:
+def _check_feed(
+    feed: Feed, write: tuple[WritePolicy, ...], noise: tuple[int, ...], writer: str
+) -> tuple[WritePolicy, ...]:
+    """The write policies that there are with transcripts. Raises ValueError for what cannot be combined with them."""
+    from harness.play.transcript_noise import MOST
+
+    if write not in (USUAL_WRITES, ("append",)):
+        raise ValueError(f"--feed {feed} with --write {write[0]}: a transcript is only added; leave --write out")
+    if writer != SCRIPTED:
+        raise ValueError(f"--feed {feed} with --writer: a transcript is stored as it is; leave one of them out")
+    if max(noise) > MOST:
+        raise ValueError(f"--feed {feed}: at most {MOST} memories of noise, which are pieces of other transcripts")
+    return ("append",)
+
+
+def _check_writer(
+    writer: str, model: str, chat: str | None, scenarios: tuple[str, ...], write: tuple[WritePolicy, ...]
+) -> None:
     """Raises ValueError for what would write nothing, or by nobody."""
     from harness.machine import extras
 
+    if other := [each for each in write if each not in USUAL_WRITES]:
+        raise ValueError(f"--writer {writer} decides what is kept: --write {other[0]} is for the scripted one")
     if not chat:
         raise ValueError(f"--writer {writer} asks a chat model: --chat stand-in, model, or a folder of recordings")
     if not model:

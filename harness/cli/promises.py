@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness import paths
-from harness.cli.common import COULD_NOT_RUN, FAILED, FOLDER, GOOD, shorten, stop, tell
+from harness.cli.common import COULD_NOT_RUN, FAILED, FOLDER, GOOD, shorten, stop, tell, with_call_seconds
 
 if TYPE_CHECKING:
     from harness.conformance import Setting
@@ -26,8 +26,15 @@ if TYPE_CHECKING:
 @click.option(
     "--cases", type=FOLDER, default=paths.CASES, help="Where findings are kept; those of the backend are played first."
 )
+@with_call_seconds
 def promises(
-    backend: str | None, seconds: float, operations: int | None, seed: int, replay: Path | None, cases: Path
+    backend: str | None,
+    seconds: float,
+    operations: int | None,
+    seed: int,
+    replay: Path | None,
+    cases: Path,
+    call_seconds: float | None,
 ) -> None:
     """Find the shortest sequence of calls that breaks a promise.
 
@@ -53,8 +60,8 @@ def promises(
             raise click.UsageError("name a backend with -b, or a sequence with --replay")
         (spec,) = interpreters.name_releases([registry.parse(name)])
         if case is None:
-            sys.exit(hunt_spec(spec, seconds, operations, seed, cases))
-        with hunting.open_ground(spec, paths.cache_root()) as place:
+            sys.exit(hunt_spec(spec, seconds, call_seconds, operations, seed, cases))
+        with hunting.open_ground(spec, paths.cache_root(), call_seconds=call_seconds) as place:
             played = hunting.replay(place, case)
             _show_replay(played, hunting.show_program(place, played))
             sys.exit(FAILED if played.differs else GOOD)
@@ -67,12 +74,17 @@ def promises(
 
 
 def hunt_spec(
-    spec: Spec, seconds: float, operations: int | None = None, seed: int = 1, cases: Path = paths.CASES
+    spec: Spec,
+    seconds: float,
+    call_seconds: float | None = None,
+    operations: int | None = None,
+    seed: int = 1,
+    cases: Path = paths.CASES,
 ) -> int:
     """Hunts, says what was found, and gives the exit code. Raises MemoryFault if the backend cannot be opened."""
     from harness.conformance import promises as hunting
 
-    with hunting.open_ground(spec, paths.cache_root(), seconds) as place:
+    with hunting.open_ground(spec, paths.cache_root(), seconds, call_seconds) as place:
         return _hunt(place, seconds, operations, seed, cases)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness import paths
-from harness.cli.common import COULD_NOT_RUN, FOLDER, GOOD, say, shorten, stop, tell, terminal
+from harness.cli.common import COULD_NOT_RUN, FOLDER, GOOD, say, shorten, stop, tell, terminal, with_call_seconds
 from harness.machine import files
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ SETS = ("devmembench", "forgeteval", "locomo", "longmemeval", "memorycode", "per
 )
 @click.option("-k", type=click.IntRange(1, 1000), help="Results requested per query. Default: the set's largest.")
 @click.option("--out", type=FOLDER, default=paths.RUNS / "published", help="Where logs and figures are written.")
+@with_call_seconds
 def import_(
     name: str,
     file: Path,
@@ -37,6 +38,7 @@ def import_(
     wording: str | None,
     k: int | None,
     out: Path,
+    call_seconds: float | None,
 ) -> None:
     """Put the questions of a published set to backends.
 
@@ -57,33 +59,34 @@ def import_(
     """
     from harness.backend import interpreters, registry
     from harness.backend.client import MemoryFault
-    from harness.conformance import open_setting
+    from harness.conformance import DEADLINES, open_setting
     from harness.gateway.embedder import EmbedderError
-    from harness.published import known, play, report
+    from harness.published import catalogue, play, report
     from harness.published.sets import SetError
     from harness.report.progress import say_during
 
-    form = known.SETS[name]
+    form = catalogue.SETS[name]
     try:
-        told = form.load(file, document, wording)
+        dataset = form.load(file, document, wording)
         specs = interpreters.name_releases(map(registry.parse, backends))
     except (SetError, registry.RegistryError) as error:
         stop(error)
-    tell(f"{form.title}: {report.describe(told)}")
+    tell(f"{form.title}: {report.describe(dataset)}")
     tell(f"licence: {form.licence}. Home: {form.home}")
+    deadlines, cache = DEADLINES.allow(call_seconds), paths.cache_root() / "embeddings.sqlite"
     folder: Path | None = None
     found: list[Figures] = []
     for spec in specs:
         try:
-            with open_setting(spec, cache=paths.cache_root() / "embeddings.sqlite") as setting:
+            with open_setting(spec, None, deadlines, cache) as setting:
                 if setting.chat:
                     stop(
-                        f"{spec.label}: a model inside rewrites what it is told: no memory stands for a {told.unit}",
+                        f"{spec.label}: a model inside rewrites what it is told: no memory stands for a {dataset.unit}",
                         COULD_NOT_RUN,
                     )
                 folder = folder or _make_folder(out, name)
                 with say_during(terminal(), f"asking {spec.label}"):
-                    logs = play.play(told, setting, k or form.k[-1], folder)
+                    logs = play.play(dataset, setting, k or form.k[-1], folder)
         except registry.RegistryError as error:
             stop(error)
         except MemoryFault as error:  # what others answered is not lost
@@ -94,7 +97,7 @@ def import_(
         found.append(report.compute_from(logs, form.k))
     if not found or folder is None:
         sys.exit(COULD_NOT_RUN)
-    written = report.write(folder, form, told, found)
+    written = report.write(folder, form, dataset, found)
     for line in report.list_lines(found):
         tell(line)
     tell(f"figures: {shorten(written)}")

@@ -43,19 +43,19 @@ def list_(split: Any, backends: tuple[str, ...], everyone: bool, tasks: Path, fi
     """
     from harness.backend import interpreters, registry
     from harness.backend.client import MemoryFault
-    from harness.cli import declared, listing
+    from harness.cli import capabilities, listing
     from tasks import suite
 
     if everyone:
         backends += tuple(name for name, entry in registry.list_adapters().items() if not entry.control)
     if backends:
         try:
-            told = declared.list_declared(interpreters.name_releases(map(registry.parse, backends)))
+            declared_support = capabilities.list_capabilities(interpreters.name_releases(map(registry.parse, backends)))
         except registry.RegistryError as error:
             stop(error)
         except MemoryFault as error:
             stop(error, COULD_NOT_RUN)
-        click.echo(declared.markdown(told), nl=False)
+        click.echo(capabilities.write_markdown(declared_support), nl=False)
         return
 
     stories = [story for story, _ in load_stories(tasks, fixtures, (), split)]
@@ -75,11 +75,11 @@ def new() -> None:
 @click.option("--into", type=FOLDER, default=Path(), help="Folder of the file. Default: the working folder.")
 def new_adapter(name: str, into: Path) -> None:
     """Write NAME.py, an adapter that works, explained in full."""
-    from harness.cli import authoring
+    from harness.cli import adapter_skeleton
 
     try:
-        file, reference = authoring.write_adapter(name, into)
-    except authoring.NewAdapterError as error:
+        file, reference = adapter_skeleton.write_adapter(name, into)
+    except adapter_skeleton.NewAdapterError as error:
         stop(error)
     place = "" if into.resolve() == Path.cwd() else f"COLDWARM_ADAPTER_PATH={into} "
     tell(f"{file}: written. Check it: {place}coldwarm conform {reference}")
@@ -89,16 +89,18 @@ def new_adapter(name: str, into: Path) -> None:
 @new.command(name="scenario")
 @click.argument("name")
 @click.option("--fixture", help="The fixture in which the story plays.")
+@click.option("--spoken", is_flag=True, help="With transcripts and a hidden test; always so with --suite deep.")
 @click.option("--from", "between", metavar="OLDER..NEWER", help="Tell what these commits of --repo changed.")
 @click.option("--repo", "repository", default=".", show_default=True, help="With --from: a clone, or a URL.")
 @with_suite
 def new_scenario(
-    name: str, fixture: str | None, between: str | None, repository: str, tasks: Path, fixtures: Path
+    name: str, fixture: str | None, spoken: bool, between: str | None, repository: str, tasks: Path, fixtures: Path
 ) -> None:
     """Write a first scenario, which holds, to be changed.
 
-    With --fixture it is a skeleton with a comment at every key. With --from it tells up to three values that changed in
-    your own repository, which is only read: what commits cannot know stands in it as lines to uncomment.
+    With --fixture it is a skeleton with a comment at every key; --spoken adds a folder with what was said in each
+    session and with the test that judges its job, as in the suite deep. With --from it tells up to three values that
+    changed in your own repository, which is only read: what commits cannot know stands in it as lines to uncomment.
 
     \b
     Example: coldwarm new scenario migration/first --from v1.0..HEAD --repo ../our-service --suite our-suite
@@ -112,12 +114,16 @@ def new_scenario(
 
     if (fixture is None) == (between is None):
         stop("say where the story plays: --fixture NAME, or --from OLDER..NEWER for commits of your own repository")
-    if between is not None and tasks == paths.TASKS:
+    if between is not None and spoken:
+        stop("--spoken goes with --fixture: commits do not know what was said")
+    if between is not None and tasks in (paths.TASKS, *paths.SUITES.values()):
         stop("say where your own suite is, or shall be: --suite DIR")
     try:
         if fixture is not None:
-            file = skeleton.write(name, tasks, fixtures, fixture, paths.cache_root())
-            tell(f"{shorten(file)}: written; {shorten(paths.TASKS / 'README.md')} explains it")
+            spoken |= tasks.resolve() == paths.DEEP.resolve()
+            file = skeleton.write(name, tasks, fixtures, fixture, paths.cache_root(), spoken=spoken)
+            beside = f", with what was said in {shorten(file.with_suffix(''))}" if spoken else ""
+            tell(f"{shorten(file)}: written{beside}; {shorten(paths.TASKS / 'README.md')} explains it")
             return
         made = ranges.write(name, tasks, repository, str(between), paths.cache_root())
     except (ScenarioError, mining.MineError, FixtureError) as error:
@@ -141,7 +147,7 @@ def selftest_suite(names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
 
     Takes some minutes.
     """
-    from harness.selftest import suite, table, telling
+    from harness.selftest import separability, suite, table
     from tasks import loader
 
     try:
@@ -150,7 +156,7 @@ def selftest_suite(names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
         stop(error)
     try:
         proven = suite.prove(files, fixtures, paths.cache_root())
-    except telling.MissingError as error:
+    except separability.MissingError as error:
         stop(error, COULD_NOT_RUN)
     table.show(proven, terminal())
     for breach in proven.breaches:
@@ -164,30 +170,34 @@ def selftest_suite(names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
 @click.option("--jobs", "-j", type=click.IntRange(1, 64), help="Plays side by side. Default: one more than processors.")
 @click.option("--fresh", is_flag=True, envvar="COLDWARM_FRESH", help="Play anew what an earlier self-test has played.")
 @click.option("--every-drill", is_flag=True, help="Play every drill with every fault.")
-def selftest_measures(names: tuple[str, ...], jobs: int | None, fresh: bool, every_drill: bool) -> None:
+@click.option("--renew", is_flag=True, help="Write down that a fault may move what it moved, for review.")
+def selftest_measures(names: tuple[str, ...], jobs: int | None, fresh: bool, every_drill: bool, renew: bool) -> None:
     """Prove that the measures see each planted fault.
 
     And that nothing else moves: a fault plays the drills that must flag it, and some of the others, drawn by its
     name. All of them take some minutes.
     """
     from harness.gateway.embedder import EmbedderError
-    from harness.selftest import faults, measures, measures_table
+    from harness.selftest import allowed, faults, measures, measures_table
 
     try:
         planted = faults.list_planted(names)
         proven = measures.prove(
             planted, paths.cache_root(), jobs, lambda name: click.echo(f"measured {name}"),
-            fresh=fresh, every_drill=every_drill,
+            fresh=fresh, every_drill=every_drill, renew=renew,
         )  # fmt: skip
     except faults.FaultNameError as error:
         stop(error)
     except EmbedderError as error:
         stop(error, COULD_NOT_RUN)
     measures_table.show(proven, terminal())
+    if renew:
+        allowed.write({row.fault.name: row.fault.may for row in proven.rows}, {made.__name__ for made in faults.FAULTS})
+        click.echo(f"{shorten(allowed.FILE)}: written; review what changed in it")
     for breach in proven.breaches:
         say(breach)
-    if told := proven.describe_reused().replace("trials", "plays"):
-        click.echo(f"{told}; --fresh plays them anew")
+    if reused := proven.describe_reused().replace("trials", "plays"):
+        click.echo(f"{reused}; --fresh plays them anew")
     click.echo(f"{len(planted)} planted faults, {len(proven.breaches)} breaches")
     sys.exit(FAILED if proven.breaches else GOOD)
 

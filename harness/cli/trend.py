@@ -26,7 +26,7 @@ def trend(runs: tuple[Path, ...], measures: tuple[str, ...], page: Path | None) 
     from difflib import get_close_matches
 
     from harness.compare.rows import CONTRASTED
-    from harness.regress import stored, trend_page
+    from harness.regress import baseline_files, trend_page
     from harness.regress import trend as trends
     from harness.regress.baseline import DEFINITIONS, RegressError
 
@@ -38,7 +38,7 @@ def trend(runs: tuple[Path, ...], measures: tuple[str, ...], page: Path | None) 
     if len(runs) < 2:
         stop("a trend takes two runs or more: coldwarm trend RUN RUN")
     try:
-        loaded = trends.order([stored.load(run) for run in runs])
+        loaded = trends.order([baseline_files.load(run) for run in runs])
     except RegressError as error:
         stop(error)
     found = [made for name in measures or CONTRASTED if (made := trends.collect(loaded, name)).lines]

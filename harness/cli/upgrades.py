@@ -28,10 +28,11 @@ from harness.machine import files
 
 if TYPE_CHECKING:
     from harness.model.regression import Change
+    from harness.regress.baseline_files import Side
     from harness.regress.releases import Reading
-    from harness.regress.stored import Side
 
-SHARED = (*GROUPS["What is played"][1:], *GROUPS["Chat models"], "jobs", "fresh", "out", "tasks", "fixtures")
+_OTHERS = ("jobs", "call_seconds", "fresh", "out", "tasks", "fixtures")
+SHARED = (*GROUPS["What is played"][1:], *GROUPS["Chat models"], *_OTHERS)
 """The options of `run` that say how a release is played."""
 
 
@@ -56,16 +57,16 @@ def _name(backend: str, release: str) -> str:
     return f"{name}@{release}{comma}{settings}"
 
 
-def _play(specs: Sequence[str], asked: dict[str, Any], *, quiet: bool) -> Side:
+def _play(specs: Sequence[str], options: dict[str, Any], *, quiet: bool) -> Side:
     """One run of these backends. What could not even begin stops the command."""
     from harness.cli import playing
-    from harness.regress import stored
+    from harness.regress import baseline_files
 
     defaults = run.make_context("run", []).params
     defaults.pop("browse")
-    folder = playing.play(**{**defaults, **asked, "backends": tuple(specs), "quiet": quiet})
-    wrote(folder, *score_run(folder, asked["jobs"]))
-    return stored.load_evidence(folder.root)
+    folder = playing.play(**{**defaults, **options, "backends": tuple(specs), "quiet": quiet})
+    wrote(folder, *score_run(folder, options["jobs"]))
+    return baseline_files.load_evidence(folder.root)
 
 
 def _labels(backend: str, releases: Sequence[str]) -> tuple[str, list[str]]:
@@ -96,7 +97,7 @@ def ladder(backend: str, releases: tuple[str, ...], **asked: Any) -> None:
     \b
     coldwarm ladder mem0 2.0.4 2.1.0 2.2.1 -s none -d deletion -d durability -j 2
     """
-    from harness.regress import page, pairing, table  # fmt: skip
+    from harness.regress import comparison_page, comparison_table, pairing  # fmt: skip
     from harness.regress import releases as sides
 
     if len({*releases}) < 2 or len({*releases}) < len(releases):
@@ -110,9 +111,9 @@ def ladder(backend: str, releases: tuple[str, ...], **asked: Any) -> None:
     for old, new in itertools.pairwise(steps):
         changes = pairing.changes(old.baseline, new.baseline)
         screen.print()
-        table.show(pairing.against(old.baseline, new.baseline), new.baseline.run, changes, screen)
+        comparison_table.show(pairing.against(old.baseline, new.baseline), new.baseline.run, changes, screen)
         file = played.root / "upgrades" / f"{old.baseline.run} to {new.baseline.run}.html".replace("/", "_")
-        files.write(file, page.page(old, new))
+        files.write(file, comparison_page.page(old, new))
         told.append(f"{old.baseline.run} -> {new.baseline.run}: {_count(changes)}; page: {shorten(file)}")
         worst = max(worst, FAILED if any(each.verdict in ("worse", "vanished") for each in changes) else GOOD)
     screen.print()
@@ -188,8 +189,8 @@ class Search:
         played: Releases.
     """
 
-    def __init__(self, backend: str, measure: str, asked: dict[str, Any]) -> None:
-        self._backend, self._measure, self._asked = backend, measure, asked
+    def __init__(self, backend: str, measure: str, options: dict[str, Any]) -> None:
+        self._backend, self._measure, self._asked = backend, measure, options
         self.played = 0
 
     def read(self, release: str) -> Reading:
@@ -207,7 +208,7 @@ class Search:
             return releases.Reading(None, "no-environment")
         side = _play([text], self._asked, quiet=True)
         self.played += 1
-        found = releases.reading(releases.side(side, label, plain).baseline, self._measure)
+        found = releases.read_value(releases.side(side, label, plain).baseline, self._measure)
         why = f" ({' '.join(found.reason.split())[:200]})" if found.reason else ""
         tell(f"{label}: {self._measure} {found}{why}, {time.monotonic() - began:.0f} s")
         return found

@@ -19,7 +19,7 @@ from harness.log.events import Recalled, Worked
 from harness.log.folder import Folder
 from harness.log.reader import Log
 from harness.metrics.view import Key, Record
-from harness.model.scenario import DecisionOutcome
+from harness.model.job import DecisionOutcome
 from harness.model.trial import (
     READ_POLICIES,
     SCRIPTED,
@@ -48,7 +48,7 @@ class Condition(NamedTuple):
 
     @property
     def ranked(self) -> bool:
-        """Whether it is a memory, and no control."""
+        """Whether this row is a memory, and no control."""
         return self.write is not None and not self.control
 
 
@@ -95,7 +95,8 @@ class PolicyFit:
         interval: Of that, over scenarios; None below ten of them.
         tau: Kendall's tau-b of the conditions' shares of right decisions under both readers; None where all are tied,
             or there are too few conditions.
-        tau_interval: Over scenarios.
+        tau_interval: The middle of tau in resampled scenarios, of which only the side of 0 tells: it is no interval of
+            95 % where both readers rank alike, as ties by chance pull tau towards 0.
         why: Why nothing is said of the order; empty if something is.
     """
 
@@ -141,13 +142,13 @@ def calibrate(folders: Sequence[Folder]) -> list[Calibration]:
     """One calibration for each reader with a model. Raises CalibrationError."""
     logs = [log for folder in folders for best, _ in folder.stories() for log in best.values()]
     scripted = {_identify(log): log for log in logs if log.trial.reader == SCRIPTED}
-    asked = [log for log in logs if split_reader(log.trial.reader)[1]]
-    if not asked or not scripted:
-        lacking = "a reader with a model" if not asked else "the scripted reader"
+    chat_logs = [log for log in logs if split_reader(log.trial.reader)[1]]
+    if not chat_logs or not scripted:
+        lacking = "a reader with a model" if not chat_logs else "the scripted reader"
         raise CalibrationError(f"none of these runs is by {lacking}: name runs of both, of the same cells")
     found = []
-    for reader in sorted({log.trial.reader for log in asked}):
-        own = [log for log in asked if log.trial.reader == reader]
+    for reader in sorted({log.trial.reader for log in chat_logs}):
+        own = [log for log in chat_logs if log.trial.reader == reader]
         pairs = [(log, scripted[key]) for log in own if (key := _identify(log)) in scripted]
         if not pairs:
             raise CalibrationError(
@@ -183,7 +184,7 @@ def _compare(reader: str, pairs: Sequence[tuple[Log, Log]], unpaired: int) -> Ca
     return Calibration(
         reader=reader,
         jobs=jobs,
-        rows=tuple(_rows(decisions)),
+        rows=tuple(_list_rows(decisions)),
         fits=fits,
         scenarios=len({each.scenario for each in ranked}),
         conditions=len({each.condition for each in ranked}),
@@ -247,7 +248,7 @@ def _show(record: Record, key: Key) -> list[str] | None:
 # --- counting ---------------------------------------------------------------------------------------------------------
 
 
-def _rows(decisions: Sequence[PairedDecision]) -> Iterator[Row]:
+def _list_rows(decisions: Sequence[PairedDecision]) -> Iterator[Row]:
     groups: dict[Condition, list[PairedDecision]] = defaultdict(list)
     for each in decisions:
         groups[each.condition].append(each)
@@ -316,7 +317,7 @@ def _by_scenario(values: Iterable[tuple[str, bool]]) -> dict[str, float]:
 def _bound(values: Sequence[float]) -> Interval | None:
     if len(values) < LEAST_STORIES:
         return None
-    found = stats.bound(values)
+    found = stats.bound_mean(values)
     return Interval(low=found[0], high=found[1], method=METHOD) if found else None
 
 
@@ -342,4 +343,4 @@ def _rank(policy: ReadPolicy, decisions: Sequence[PairedDecision]) -> tuple[floa
     bounds = stats.bootstrap_kendall(left, other)
     if bounds is None:
         return tau, None, "in many resamples all conditions are tied"
-    return tau, Interval(low=bounds[0], high=bounds[1], method="bootstrap-95 over scenarios"), ""
+    return tau, Interval(low=bounds[0], high=bounds[1], method="middle 95 % over resampled scenarios"), ""

@@ -1,8 +1,8 @@
-"""Paired comparisons of rows in three families, none of which depends on who else is shown where it need not.
+"""Paired comparisons of rows in four families, none of which depends on who else is shown where it need not.
 
 Two rows are compared on the scenarios that both measured, by a sign-flip test of the mean difference. The interval
 beside an adjusted p is adjusted as much, so that it holds 0 exactly where no difference is shown. Which p are adjusted
-together, and why, stands in docs/decisions/0012-three-families-of-comparisons.md.
+together, and why, stands in docs/decisions/0012-families-of-comparisons.md.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from harness.compare.rows import (
     Values,
     Way,
 )
+from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Comparison, Family, Reach, TwinGroup
 from harness.model.trial import Interval, ReadPolicy
 
@@ -50,6 +51,7 @@ def compare_rows(tables: Tables, ranked: Sequence[str], twins: Sequence[TwinGrou
         ranked: The rows that are no control.
     """
     yield from _against_cold(tables, ranked)
+    yield from _between_writes(tables, ranked)
     for at, (way, table) in enumerate(tables.items()):
         for measure in LOOKED_UP if at else BETWEEN:
             apart = _drop_twins(table.get(measure, {}), ranked, twins)
@@ -69,6 +71,21 @@ def _against_cold(tables: Tables, ranked: Sequence[str]) -> Iterator[Comparison]
                 own[way.read] += _pair(table.get(measure, {}), [(COLD, name)], way)
             for family in own.values():
                 yield from _compare("cold", measure, family)
+
+
+def _between_writes(tables: Tables, ranked: Sequence[str]) -> Iterator[Comparison]:
+    """Each row with old notes looked up and replaced against itself with memory that is only added to, on right
+    decisions. What is adjusted together is of this row alone: the read policies, as a verdict may choose between these.
+    """
+    for name in ranked:
+        own = list[Pair]()
+        for way, table in tables.items():
+            before = tables.get(way._replace(write="append"), {}).get(DECISIONS_RIGHT, {}).get(name, {})
+            after = table.get(DECISIONS_RIGHT, {}).get(name, {})
+            common = sorted(before.keys() & after.keys())
+            if way.write != "append" and common:
+                own.append(Pair(way, name, name, [(before[each], after[each]) for each in common]))
+        yield from _compare("writes", DECISIONS_RIGHT, own)
 
 
 def _drop_twins(values: Values, ranked: Sequence[str], twins: Sequence[TwinGroup]) -> list[str]:

@@ -59,11 +59,16 @@ Tables: TypeAlias = Mapping[Way, Mapping[str, Values]]
 
 
 def headline(cell: Cell, conditions: Conditions) -> bool:
-    """Whether a cell counts for its row: one noise level, append, trusting. Controls with gold play without noise."""
+    """Whether a cell counts for its row: one noise level, one way of writing and of reading. Controls with gold append,
+    and play without noise.
+    """
     if cell.arm == "cold":
         return True
-    at_noise = cell.noise == conditions.headline_noise or cell.backend in GOLD
-    return at_noise and (cell.write_policy, cell.read_policy) == (conditions.headline_write, conditions.headline_read)
+    played = cell.backend in GOLD or (cell.write_policy, cell.noise) == (
+        conditions.headline_write,
+        conditions.headline_noise,
+    )
+    return played and cell.read_policy == conditions.headline_read
 
 
 def make_rows(cells: Sequence[Cell], opened: Iterable[Opened], conditions: Conditions) -> dict[str, Row]:
@@ -161,7 +166,7 @@ def _interval(values: Sequence[float], *, share: bool) -> Interval | None:
     if share and set(values) in ({0.0}, {1.0}):
         bound = wilson(round(sum(values)), len(values))
         return bound.model_copy(update={"method": "wilson-95 over scenarios"})
-    found = stats.bound(values)
+    found = stats.bound_mean(values)
     return Interval(low=found[0], high=found[1], method=METHOD) if found else None
 
 

@@ -5,6 +5,7 @@ In any process: nothing of it needs what the one that asks for it holds.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +73,7 @@ Show: TypeAlias = Callable[[ScoredStory | ScoredDrill], S]
 
 
 def show_nothing(scored: ScoredStory | ScoredDrill) -> None:
-    """For whom the results are all."""
+    """Shows nothing, for callers who want the results alone."""
 
 
 class LogSummary(NamedTuple):
@@ -83,6 +84,7 @@ class LogSummary(NamedTuple):
     opened: Opened
     scenario: Scenario
     faults: list[Faults]
+    calls: Counter[str]
     fingerprint: Fingerprint
 
 
@@ -93,6 +95,7 @@ class TranscriptSummary(NamedTuple):
     unsealed: bool
     protocol: int
     faults: list[Faults]
+    calls: Counter[str]
 
 
 class Part(NamedTuple):
@@ -127,36 +130,36 @@ def _score_story(folder: Folder, attempts: Sequence[Attempt], frame: Frame, show
     cells, views = metrics.score_and_view(logs)
     played = dict[str, LogSummary]()
     for name, log in found.items():
-        own = _count_faults(faults.of_trial, log, problems)
+        own, calls = _count_faults(faults.of_trial, log, problems)
         unsealed = log.closed is not None and not log.sealed
         print_ = fingerprint(log, (view for view in views if view.log is log))
-        played[name] = LogSummary(log.sha256, unsealed, log.opened, log.scenario, own, print_)
+        played[name] = LogSummary(log.sha256, unsealed, log.opened, log.scenario, own, calls, print_)
     if logs:
         shown.append(show(ScoredStory(frame, logs, views, cells)))
     return Part(cells, played, {}, problems)
 
 
 def _score_drill(folder: Folder, attempts: Sequence[Attempt], show: Show[S], shown: list[S]) -> Part:
-    """The same of a drill."""
+    """Reads and scores the attempts of one drill."""
     transcripts, unread = folder.read_drill(attempts)
     drilled, problems = dict[str, TranscriptSummary](), list[str]()
     for name, transcript in transcripts.items():
         cell = None
         if transcript.trial.drill in trust.DRILLS:
             (cell,) = trust.score([transcript])
-            own = _count_faults(faults.of_drill, transcript, problems)
+            own, calls = _count_faults(faults.of_drill, transcript, problems)
             unsealed = transcript.ended is not None and not transcript.sealed
-            drilled[name] = TranscriptSummary(cell, unsealed, transcript.drilled.protocol, own)
+            drilled[name] = TranscriptSummary(cell, unsealed, transcript.drilled.protocol, own, calls)
         else:
             problems.append(f"{transcript.path}: this coldwarm knows no drill {transcript.trial.drill}")
         shown.append(show(ScoredDrill(transcript, cell, trust.DEFINITIONS)))
     return Part([], {}, drilled, [*problems, *unread])
 
 
-def _count_faults(count: Callable[[L], list[Faults]], log: L, problems: list[str]) -> list[Faults]:
-    """The calls that failed; if they cannot be counted, a line says so, and nothing is clean."""
+def _count_faults(count: Callable[[L], list[Faults]], log: L, problems: list[str]) -> tuple[list[Faults], Counter[str]]:
+    """The calls that failed, and all that were made. Where they cannot be counted, a line says so: nothing is clean."""
     try:
-        return count(log)
+        return count(log), faults.count_calls(log)
     except Exception as error:
         problems.append(f"{log.path}: calls that failed could not be counted: {broken.describe(error)}")
-        return []
+        return [], Counter()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import TypeVar
@@ -17,8 +18,9 @@ from harness.log.folder import Folder, RunFile
 from harness.machine.processes import map_parts
 from harness.metrics import broken, trust
 from harness.model.cells import Faults
+from harness.model.job import Job
 from harness.model.results import Conditions, Results, Run, Story
-from harness.model.scenario import Job, Probe
+from harness.model.scenario import MINED, Probe
 from harness.model.trial import list_policies
 
 S = TypeVar("S")
@@ -34,18 +36,19 @@ def results(folder: Folder, processes: int = 1) -> Results:
     Args:
         processes: Score stories and drills side by side; a small run is scored here, unless it has many memories.
     """
-    return results_and(folder, show_nothing, processes)[0]
+    return score_run(folder, show_nothing, processes)[0]
 
 
-def results_and(folder: Folder, show: Show[S], processes: int = 1) -> tuple[Results, list[S]]:
-    """The same, and what `show` makes of each story, then of each drill, in their order, from the one time that its
-    logs are read. It is called in other processes."""
+def score_run(folder: Folder, show: Show[S], processes: int = 1) -> tuple[Results, list[S]]:
+    """The results of a run, and what `show` makes of each story, then of each drill, in their order, from the one time
+    that its logs are read. It is called in other processes.
+    """
     file = folder.read()
-    told, drills = folder.list_stories(), folder.list_drills()
-    worth = sum(each.path.stat().st_size for own in (*told, *drills) for each in own) >= WORTH
-    parts = [*(("story", own) for own in told), *(("drill", own) for own in drills)]
+    stories, drills = folder.list_stories(), folder.list_drills()
+    worth = sum(each.path.stat().st_size for own in (*stories, *drills) for each in own) >= WORTH
+    parts = [*(("story", own) for own in stories), *(("drill", own) for own in drills)]
     conditions = _conditions(file)
-    frame = Frame(conditions, _list_rows(file, conditions), len(told))
+    frame = Frame(conditions, _list_rows(file, conditions), len(stories))
     score = partial(score_part, folder.root, frame, show)
     scored, shown = list[Part](), list[S]()
     large = any(trial.noise >= LARGE for trial in file.trials) or any(drill.size >= LARGE for drill in file.drills)
@@ -54,8 +57,8 @@ def results_and(folder: Folder, show: Show[S], processes: int = 1) -> tuple[Resu
         shown += own
     cells, played = [cell for each in scored for cell in each.cells], _merge(each.played for each in scored)
     drilled = _merge(each.drilled for each in scored)
-    problems = sorted(line for each in scored[: len(told)] for line in each.problems)
-    unread = [line for each in scored[len(told) :] for line in each.problems]
+    problems = sorted(line for each in scored[: len(stories)] for line in each.problems)
+    unread = [line for each in scored[len(stories) :] for line in each.problems]
     del scored
     cells += [metrics.make_unscored(trial, "no readable log") for trial in file.trials if trial.id not in played]
     cells.sort(key=lambda cell: cell.id)
@@ -101,6 +104,7 @@ def results_and(folder: Folder, show: Show[S], processes: int = 1) -> tuple[Resu
             for trial in file.drills
         ),
         faults=tuple(_faults([*played.values(), *drilled.values()])),
+        calls=_count_calls([*played.values(), *drilled.values()]),
     )
     return made, shown
 
@@ -111,14 +115,25 @@ def _list_rows(file: RunFile, conditions: Conditions) -> frozenset[str]:
         trial.backend
         for trial in file.trials
         if trial.backend
-        and trial.write_policy == conditions.headline_write
-        and (trial.noise == conditions.headline_noise or trial.backend in GOLD)
+        and (
+            trial.backend in GOLD
+            or (trial.write_policy, trial.noise) == (conditions.headline_write, conditions.headline_noise)
+        )
     )
 
 
 def _faults(each: Iterable[LogSummary | TranscriptSummary]) -> list[Faults]:
-    """By backend, and in it by trial; of those that were planned or played."""
+    """Faults by backend, and in it by trial; of those that were planned or played."""
     return sorted((fault for own in each for fault in own.faults), key=lambda fault: (fault.backend, fault.trial))
+
+
+def _count_calls(each: Iterable[LogSummary | TranscriptSummary]) -> dict[str, int]:
+    """Calls of the backends of which some call failed: of the others nobody asks."""
+    total, failed = Counter[str](), set[str]()
+    for own in each:
+        total += own.calls
+        failed |= {fault.backend for fault in own.faults if not fault.provoked}
+    return {name: total[name] for name in sorted(failed)}
 
 
 def _merge(parts: Iterable[Mapping[str, S]]) -> dict[str, S]:
@@ -137,9 +152,11 @@ def _conditions(file: RunFile) -> Conditions:
         seeds=selection.seeds,
         noise=selection.noise,
         headline_noise=selection.headline_noise,
+        headline_write=selection.headline_write,
         headline_read=list_policies(reader)[0],
         undated=selection.undated,
         writer=selection.writer,
+        feed=selection.feed,
     )
 
 
@@ -161,4 +178,5 @@ def _stories(logs: Iterable[LogSummary]) -> Iterator[Story]:
             probes=sum(isinstance(step, Probe) for _, step in scenario.steps()),
             jobs=len(jobs),
             decisions=sum(len(job.decisions) for job in jobs),
+            commits=len(scenario.changes) if scenario.kind == MINED else 0,
         )

@@ -29,7 +29,7 @@ def sign_flip(differences: Sequence[float]) -> float:
 
 
 def sign_flips(many: Iterable[Sequence[float]]) -> list[float]:
-    """The same of each, much faster than one by one."""
+    """Sign-flip tests of many sets of differences, much faster than one by one."""
     moved = [tuple(each for each in own if each) for own in many]
     testable = [each for each in moved if len(each) > 1]
     known = {values: _count_tail(values, sums) for values, sums in _multiply(_flips, testable)}
@@ -128,7 +128,7 @@ def _step_down(values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def bound(values: Sequence[float], level: float = ALPHA, shown: bool | None = None) -> Ends | None:
+def bound_mean(values: Sequence[float], level: float = ALPHA, shown: bool | None = None) -> Ends | None:
     """The interval of the mean that the sign-flip test does not reject at `level`; None where it has no end.
 
     Hartigan (1969), typical values: for values that are symmetric about a centre, this centre is equally likely to lie
@@ -138,11 +138,11 @@ def bound(values: Sequence[float], level: float = ALPHA, shown: bool | None = No
         shown: What the test says of 0, whose p is exact where few values move. The interval, drawn of many values,
             agrees with it.
     """
-    return _bound(tuple(values), None, level, shown) if values else None
+    return _bound_mean(tuple(values), None, level, shown) if values else None
 
 
 def bounds(many: Sequence[tuple[Values, float, bool]]) -> list[Ends | None]:
-    """The same of each, much faster than one by one."""
+    """Bootstrap bounds of many sets of differences, much faster than one by one."""
     asked = defaultdict[Values, list[int]](list)
     for at, (values, _, _) in enumerate(many):
         asked[values].append(at)
@@ -156,12 +156,12 @@ def bounds(many: Sequence[tuple[Values, float, bool]]) -> list[Ends | None]:
 
 
 def bound_ratio(above: Sequence[float], below: Sequence[float]) -> Ends | None:
-    """The same of the ratio of two sums; None also where its upper end is open, as `below` is often 0."""
-    return _bound(tuple(above), tuple(below), ALPHA, None) if above else None
+    """Bootstrap bounds of the ratio of two sums; None also where its upper end is open, as `below` is often 0."""
+    return _bound_mean(tuple(above), tuple(below), ALPHA, None) if above else None
 
 
 @cache  # two in five measures of a run have the values of another
-def _bound(values: Values, weights: Values | None, level: float, shown: bool | None) -> Ends | None:
+def _bound_mean(values: Values, weights: Values | None, level: float, shown: bool | None) -> Ends | None:
     ((_, sums),) = _multiply(_subsets, [values])
     sizes = _sizes(len(values)) if weights is None else next(_multiply(_subsets, [weights]))[1]
     return _find_ends(values, _sort_means(values, sums, sizes), level, shown)
@@ -230,8 +230,11 @@ def kendall(left: Sequence[Sequence[float]], right: Sequence[Sequence[float]]) -
 
 
 def bootstrap_kendall(left: Sequence[Sequence[float]], right: Sequence[Sequence[float]]) -> tuple[float, float] | None:
-    """Percentile 95 % interval of tau-b over resampled scenarios, the same for both orders; None if it is not defined
-    in more than one of twenty resamples."""
+    """The middle 95 % of tau-b over resampled scenarios, the same for both orders; None if it is not defined in more
+    than one of twenty resamples.
+
+    Its side of 0 can be trusted, its ends cannot: with few scenarios it lies too near to 0 where the orders are alike.
+    """
     import numpy as np
 
     drawn = _draws(len(left[0]))

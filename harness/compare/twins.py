@@ -34,7 +34,7 @@ class Fingerprint(NamedTuple):
 
 
 def fingerprint(log: Log, views: Iterable[View]) -> Fingerprint:
-    """Of a trial and its views; without decisions where these cannot be read."""
+    """The fingerprint of a trial and its views; without decisions where these cannot be read."""
     decisions = {view.read_policy: broken.guard(_digest, view, lambda _: "") for view in views if view.read_policy}
     meters = log.list_events(Metered)
     counts = meters[-1].embeddings if meters else {}

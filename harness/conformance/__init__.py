@@ -11,7 +11,7 @@ from typing import Literal
 from harness.backend import client, interpreters, registry
 from harness.backend.client import Deadlines
 from harness.backend.store import ChildStore, opaque
-from harness.conformance import changing, writing  # noqa: F401  they register their checks, in this order
+from harness.conformance import capturing, change_checks, write_checks  # noqa: F401  they register their checks, in this order
 from harness.conformance.bench import CHECKS, Bench, ContractCheck, run
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.standin import StandIn
@@ -104,17 +104,19 @@ def open_setting(
         raise registry.RegistryError(f"'{spec.adapter}' is a control without an adapter")
     model, launch = embedder or choose(), interpreters.launcher(spec)
     with leftovers.temporary() as folder:
-        said = client.describe(entry.reference, folder / "describe", deadlines, launch, spec.settings)
-        registry.check_settings(spec, said.settings, said.problem)
-        if said.embeds and not model.dims:
+        description = client.describe(entry.reference, folder / "describe", deadlines, launch, spec.settings)
+        registry.check_settings(spec, description.settings, description.problem)
+        if description.embeds and not model.dims:
             raise MissingEmbedderError(extras.lacks("onnxruntime", f"{spec.label}: the embedder"))
-        backend = Backend(name=said.name, version=said.version, support=said.support)
-        withheld = client.withheld(spec.settings, said.secrets)
+        backend = Backend(name=description.name, version=description.version, support=description.support)
+        withheld = client.withheld(spec.settings, description.secrets)
         chat = StandIn() if backend.supports("extracts") else None
         with (
             closing(EmbeddingCache(cache, model)) as embeddings,
             Gateway(embeddings, chat) as gateway,
             Children.opened(gateway, folder, deadlines, model.dims) as children,
         ):
-            playable = Playable(entry, spec, backend, said.source, withheld, said.server, said.embeds)
+            playable = Playable(
+                entry, spec, backend, description.source, withheld, description.server, description.embeds
+            )
             yield Setting(playable, children, folder, chat.name if chat else None, model.digest)

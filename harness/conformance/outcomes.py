@@ -51,7 +51,7 @@ class Row(Model):
 
 @dataclass(frozen=True)
 class KeptOutcomes:
-    """Those of one adapter.
+    """The kept outcomes of one adapter.
 
     Attributes:
         key: None: nothing of it may be kept.
@@ -73,7 +73,7 @@ class OutcomeCache(Entries):
     suffix = ".checks"
 
     def find(self, setting: Setting, *, fresh: bool = False) -> KeptOutcomes:
-        """Those that need not be made again.
+        """The outcomes of checks that need not be made again.
 
         Args:
             fresh: None.
@@ -125,7 +125,7 @@ def make_key(setting: Setting) -> str | None:
     checks = sources.digest_files(sources.list_sources("harness/conformance"))
     facts = [
         FORM, conditions, checks, sources.digest_module(module), playable.source, spec.label,
-        playable.backend.model_dump(mode="json"), dict(interpreters.shown(spec)), environments.locked(spec).lock,
+        playable.backend.model_dump(mode="json"), dict(interpreters.show(spec)), environments.add_lock(spec).lock,
         _describe_node() if spec.pinned else "", served, setting.embedder, setting.chat,
         repr(setting.children.deadlines),
     ]  # fmt: skip

@@ -31,28 +31,31 @@ LARGEST = 1030
 
 
 @contextmanager
-def open_ground(spec: Spec, cache: Path, seconds: float = PATIENT) -> Iterator[Setting]:
+def open_ground(
+    spec: Spec, cache: Path, seconds: float = PATIENT, call_seconds: float | None = None
+) -> Iterator[Setting]:
     """Where sequences are played; the backend was opened once. Raises RegistryError and MemoryFault.
 
     Args:
         seconds: Of the hunt. Beyond `PATIENT` deadlines grow with it: who has hours, waits longer for a busy machine.
+        call_seconds: What a call may take, if somebody asked for it.
     """
     cache.mkdir(parents=True, exist_ok=True)
     more = max(1.0, seconds / PATIENT)
     deadlines = replace(DEADLINES, open=DEADLINES.open * more, call=DEADLINES.call * more, item=DEADLINES.item * more)
-    with open_setting(spec, None, deadlines, cache / "embeddings.sqlite") as place:
+    with open_setting(spec, None, deadlines.allow(call_seconds), cache / "embeddings.sqlite") as place:
         place.try_open()
         yield place
 
 
 def search(
-    setting: Setting, seed: int, seconds: float, operations: int, cases: Path, heard: Callable[[str], None]
+    setting: Setting, seed: int, seconds: float, operations: int, cases: Path, notify: Callable[[str], None]
 ) -> tuple[Hunted, Path | None]:
     """How the hunt ended, and where its finding was kept. Raises SequenceError for a kept one that cannot be read."""
     label = setting.playable.spec.label
     kept = [read_file(path).steps for path in sorted(_folder(cases, label).glob("*.json"))]
     with setting.lend() as (store, _):
-        found = hunt(make_player(setting, store), store.backend, seed, operations, seconds, LARGEST, kept, heard)
+        found = hunt(make_player(setting, store), store.backend, seed, operations, seconds, LARGEST, kept, notify)
     if found.verdict != "broken" or found.shortest is None or found.shortest.differs is None:
         return found, None
     case = Case(

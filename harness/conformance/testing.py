@@ -1,4 +1,4 @@
-"""The same checks as pytest tests, for authors of adapters outside this repository."""
+"""The checks of the contract as pytest tests, for authors of adapters outside this repository."""
 
 from __future__ import annotations
 

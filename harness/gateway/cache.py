@@ -84,6 +84,7 @@ class EmbeddingCache:
             self._store.close()
 
     def _key(self, text: str) -> bytes:
+        # A lone surrogate is a text like any other, and needs a key of its own.
         return hashlib.sha256(self._salt + text.encode("utf-8", "surrogatepass")).digest()
 
     def _claim(self, absent: dict[bytes, str]) -> dict[bytes, str]:

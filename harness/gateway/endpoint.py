@@ -8,7 +8,7 @@ import time
 from array import array
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -18,12 +18,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from harness.gateway.alternate_embedders import SwitchedEmbedder
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.route import ChatRoute, problem
 from harness.gateway.chat.wire import Refused, document
 from harness.gateway.embedder import EmbedderError
 from harness.gateway.meter import Meter, PhaseCount
-from harness.gateway.switched import SwitchedEmbedder
 
 EMBEDDINGS = "/v1/embeddings"
 MAX_INPUTS = 2048
@@ -53,12 +53,12 @@ def application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: ChatRo
         meter = meter_of(request)
         phase = meter.phase
         switched = meter.switched
-        wanted = parse(await _body(request), switched.dims if switched else cache.embedder.dims)
+        wanted = parse(await read_body(request), switched.dims if switched else cache.embedder.dims)
         if len(wanted.texts) <= _QUICK and cache.knows(wanted.texts):
             count, body = _embed(cache, wanted, switched)
         else:
             with meter.answering():
-                count, body = await _embed_apart(request, cache, wanted, switched)
+                count, body = await _embed_in_thread(request, cache, wanted, switched)
         meter.add(phase, count)
         return _answer(200, body)
 
@@ -67,7 +67,7 @@ def application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: ChatRo
         phase = meter.phase
         if chat is None:
             raise Refused(404, "this run has no chat model", code="no_chat_model")
-        return await chat.answer(await _body(request), meter, phase)
+        return await chat.answer(await read_body(request), meter, phase)
 
     async def models(request: Request) -> Response:
         meter_of(request)
@@ -87,7 +87,7 @@ def application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: ChatRo
             Route("/v1/chat/completions", completions, methods=["POST"]),
             Route("/v1/models", models, methods=["GET"]),
         ],
-        exception_handlers={Refused: _refuse, HTTPException: _refuse, ClientDisconnect: _refuse},
+        exception_handlers=REFUSALS,
         lifespan=lifespan,
     )
 
@@ -113,17 +113,17 @@ def _first(path: str, endpoint: Callable[[Request], Awaitable[Response]], others
 
 def parse(body: bytes, dims: int) -> Wanted:
     """The request that `body` holds. Raises Refused."""
-    asked = document(body)
-    if not isinstance(asked.get("model", ""), str):
+    request = document(body)
+    if not isinstance(request.get("model", ""), str):
         raise Refused(400, "model must be a string", "model")
-    if asked.get("encoding_format") not in (None, "float", "base64"):
+    if request.get("encoding_format") not in (None, "float", "base64"):
         raise Refused(400, "encoding_format must be float or base64", "encoding_format")
-    if dims and asked.get("dimensions") not in (None, dims):
+    if dims and request.get("dimensions") not in (None, dims):
         raise Refused(400, f"dimensions must be {dims}, the width of the one model here", "dimensions")
-    return Wanted(_texts(asked.get("input")), asked.get("encoding_format") == "base64")
+    return Wanted(_read_texts(request.get("input")), request.get("encoding_format") == "base64")
 
 
-def _texts(given: object) -> list[str]:
+def _read_texts(given: object) -> list[str]:
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise Refused(400, "input must be a string or a list of strings (token arrays are not supported)", "input")
@@ -136,7 +136,7 @@ def _texts(given: object) -> list[str]:
     return texts
 
 
-async def _body(request: Request) -> bytes:
+async def read_body(request: Request) -> bytes:
     """The whole body. What is too long is refused before it is kept; the server reads the rest of it away."""
     announced = int(request.headers.get("content-length", "0"))  # the server has checked that it is a number
     body = bytearray()
@@ -175,10 +175,12 @@ def _embed(cache: EmbeddingCache, wanted: Wanted, switched: SwitchedEmbedder | N
     return count, json.dumps({"object": "list", "data": data, "model": cache.embedder.name, "usage": usage})
 
 
-async def _embed_apart(
+async def _embed_in_thread(
     request: Request, cache: EmbeddingCache, wanted: Wanted, switched: SwitchedEmbedder | None
 ) -> tuple[PhaseCount, str]:
-    """As `_embed`, while other requests are answered. Raises ClientDisconnect if nobody waited for it any more."""
+    """Runs `_embed` in a thread, while other requests are answered. Raises ClientDisconnect if nobody waited for it any
+    more.
+    """
     began = time.monotonic()
     found = await run_in_threadpool(_embed, cache, wanted, switched)
     if time.monotonic() - began > _LATE and await request.is_disconnected():
@@ -201,3 +203,7 @@ async def _refuse(_: Request, error: Exception) -> Response:
         error = Refused(400, "the connection closed before the body was complete")
     # What may be tried again was tried again here; an SDK that did so too could pay twice for one answer.
     return _answer(error.status_code, json.dumps(problem(error)), {"x-should-retry": "false"})
+
+
+REFUSALS: Mapping[Any, Any] = dict.fromkeys((Refused, HTTPException, ClientDisconnect), _refuse)
+"""Errors that an application answers in OpenAI's form."""

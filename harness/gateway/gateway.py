@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import secrets
 import socket
-import threading
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.embedder import MissingEmbedderError
@@ -18,8 +16,7 @@ from harness.machine import extras
 if TYPE_CHECKING:
     from harness.gateway.chat.client import ChatClient
     from harness.gateway.chat.wire import Upstream
-
-_IDLE = 600  # seconds that a client may keep an idle connection
+    from harness.gateway.server import Server
 
 
 class GatewayError(Exception):
@@ -37,6 +34,7 @@ class Gateway:
 
     url: str
     port: int
+    _server: Server
 
     def __init__(self, cache: EmbeddingCache, chat: Upstream | None = None, ledger: Ledger | None = None) -> None:
         self._cache = cache
@@ -44,33 +42,15 @@ class Gateway:
         self.ledger = ledger or Ledger()
         self._meters: dict[str, Meter] = {}
         self._silent: dict[str, bool] = {}
-        self._server: Any = None
-        self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
         try:
-            import uvicorn
-
             from harness.gateway.chat.route import ChatRoute
             from harness.gateway.endpoint import application
+            from harness.gateway.server import serve
         except ImportError as error:
             raise GatewayError(f"the gateway needs starlette and uvicorn ({error}): {extras.install()}") from None
-        config = uvicorn.Config(
-            application(self._cache, self._meters, ChatRoute(self._chat, self.ledger) if self._chat else None),
-            # Named, not "auto": the same server wherever it runs, whatever else is installed.
-            loop="asyncio",
-            http="httptools",
-            ws="none",
-            lifespan="on",
-            access_log=False,
-            log_config=None,
-            log_level="critical",
-            proxy_headers=False,
-            server_header=False,
-            date_header=False,
-            timeout_keep_alive=_IDLE,
-            timeout_graceful_shutdown=0,  # who leaves has stopped listening: no call under way is waited for
-        )
+        app = application(self._cache, self._meters, ChatRoute(self._chat, self.ledger) if self._chat else None)
         # With the protocol named, asyncio sets TCP_NODELAY on what this socket accepts; with the default 0 it would
         # not, and each answer (head and body are two writes) could wait 40 ms for the client's delayed ack.
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -78,26 +58,19 @@ class Gateway:
             listener.bind(("127.0.0.1", 0))
             self.port = listener.getsockname()[1]
             self.url = f"http://127.0.0.1:{self.port}/v1"
-            self._server = uvicorn.Server(config)
-            self._thread = threading.Thread(target=self._server.run, args=([listener],), name="gateway", daemon=True)
-            self._thread.start()
-            while not self._server.started and self._thread.is_alive():
-                time.sleep(0.002)
-            if not self._server.started:
-                raise OSError("the server thread ended")
+            self._server = serve(app, listener, "gateway")
         except OSError as error:
             listener.close()
             raise GatewayError(f"the gateway cannot listen on 127.0.0.1 ({error}): local sockets are needed") from None
         return self
 
     def __exit__(self, *_: object) -> None:
-        assert self._thread is not None
-        self.stop()
-        self._thread.join()
+        self._server.stop()
+        self._server.join()
 
     def stop(self) -> None:
         """Breaks off the calls under way and answers none any more. Safe from any thread."""
-        self._server.should_exit = True
+        self._server.stop()
 
     def register(self, *keys: str) -> Meter:
         """Accept these keys and count together what they ask for. Raises ValueError for an empty or known key."""

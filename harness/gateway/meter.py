@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from typing import NamedTuple
 
-from harness.gateway.switched import SwitchedEmbedder
+from harness.gateway.alternate_embedders import SwitchedEmbedder
 
 _log = logging.getLogger(__name__)
 READING = "reading"
@@ -75,7 +76,7 @@ class ChatCount:
         )
 
     def told(self) -> dict[str, int]:
-        """As a log has it: of an upstream without a cache that counts as we do it is what it was before."""
+        """The count as a log has it: of an upstream without a cache that counts as we do it is what it was before."""
         return {name: count for name, count in vars(self).items() if count or name not in ("cached", "short")}
 
 
@@ -106,6 +107,7 @@ class Meter:
         self._lock = threading.Lock()
         self._ended = threading.Condition()
         self._under_way = self._unanswered = 0
+        self._outage = (-inf, "")
 
     @contextmanager
     def answering(self) -> Iterator[None]:
@@ -130,6 +132,17 @@ class Meter:
         with self._ended:
             self._ended.wait_for(lambda: not self._under_way, PATIENCE)
             return self._unanswered + self._under_way
+
+    def note_outage(self, why: str) -> None:
+        """A chat call got no answer, by the doing of the endpoint."""
+        with self._lock:
+            self._outage = (time.monotonic(), why)
+
+    def find_outage(self, since: float) -> str:
+        """What the chat endpoint did to a call of this key since a moment of the monotonic clock; empty: nothing."""
+        with self._lock:
+            when, why = self._outage
+        return why if when >= since else ""
 
     def counts(self) -> dict[str, PhaseCount]:
         """Phase -> count of embeddings, of the phases that had a call."""

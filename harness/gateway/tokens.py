@@ -35,6 +35,7 @@ def well_formed(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
+        # UTF-16 joins a pair that came as two surrogates, which UTF-8 refuses.
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
 

@@ -71,7 +71,7 @@ class Blobs:
         return b"".join(self.stream(ref))
 
     def stream(self, ref: Ref) -> Iterator[bytes]:
-        """Its bytes piece by piece. Raises BlobError, after the last piece if they are not those promised."""
+        """The bytes of a blob piece by piece. Raises BlobError, after the last piece if they are not those promised."""
         found = hashlib.sha256()
         try:
             for piece in files.pieces(self._path(ref.blob)):
@@ -85,7 +85,7 @@ class Blobs:
             raise BlobError(f"blob {ref.blob} below {self.root} does not hold the bytes that its name promises")
 
     def check(self, ref: Ref) -> None:
-        """That it is there and whole; looked at once. Raises BlobError."""
+        """Checks that a blob is there and whole; looked at once. Raises BlobError."""
         if ref.blob not in self._sound:
             for _ in self.stream(ref):
                 pass
@@ -118,7 +118,7 @@ class Blobs:
 
 
 def _holds(path: Path, data: bytes) -> bool:
-    """Whether it is there, and whole: who can write into the folder may have put something else in its place."""
+    """Whether a blob is there, and whole: who can write into the folder may have put something else in its place."""
     try:
         return path.lstat().st_size == len(data) and files.whole(path) == data
     except OSError:

@@ -41,6 +41,7 @@ class ModelCall(Model):
         prompt_tokens, completion_tokens: As the upstream counts them, and no less than our own count.
         cached_tokens: Of the prompt, what it says it read from a cache.
         unread_tokens: Of the prompt, what it does not count although it was sent.
+        passing: No answer came by the doing of the endpoint; another try may get one.
     """
 
     decision: str
@@ -57,6 +58,7 @@ class ModelCall(Model):
     cached_tokens: int = Field(0, exclude_if=lambda cached: not cached)
     unread_tokens: int = Field(0, exclude_if=lambda unread: not unread)
     uses: tuple[ToolUse, ...] = Field((), exclude_if=lambda uses: not uses)
+    passing: bool = Field(False, exclude_if=lambda passing: not passing)
 
     @property
     def answered(self) -> bool:

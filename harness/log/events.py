@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field, TypeAdapter
 
-from harness.adapter import Hit, Item, Layer, Scope, Source
+from harness.adapter import Hit, Layer, Scope
 from harness.log.blobs import Ref
 from harness.log.calls import Draft, ModelCall, OwnCount
+from harness.log.parts import ChatRefused, Check, Checked, Choice, Found, Read, Sighting, Weight, Written
 from harness.model.backend import Backend, Fault
 from harness.model.facts import Stratum
 from harness.model.trial import Model, ReadPolicy, Trial
@@ -21,48 +21,17 @@ PROTOCOL = 2
 """2: a reader, a curator and a writer are shown what `Recalled.shown` says, and pay for no more than the budget; an
 unranked answer is read in the order in which it came. Before: all of it, in an order drawn by seed."""
 LATE = "late"
+UNANSWERED = "unanswered"
+"""The trouble of a chat model that gave no answer, by the doing of its endpoint."""
 
 Stage = Literal["lookup", "before", "after", "reopened", "end"]
 Route = Literal["search", "forbidden", "entries", "get", "history"]
+RetiringRule = Literal["expired", "gone", "replaced"]
+"""Why an agent takes a memory away that nobody asked it to delete: its lifetime has passed, the line that it cites is
+gone, or a new one says otherwise."""
+Retirement = Literal["forget", "deprecate"]
+"""How: what is deprecated is marked as ended, and stays in the store."""
 Phase = Literal["ingest", "probe", "job", "erase"]
-
-
-class Span(Model):
-    """One entry: a stretch of one hit's text, and its size in tokens as rendered for the reader."""
-
-    hit: int
-    start: int
-    end: int
-    tokens: int
-
-
-class Found(Model):
-    """What a recall brought: hits as the backend ranked them, and the entries in the order in which they are read.
-
-    A hit that nobody stored has no entry; in logs of before it has.
-    """
-
-    hits: tuple[Hit, ...] = ()
-    entries: tuple[Span, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """An item as it was handed to the backend, and which text of the harness it is. A run may hold 100,000 of them."""
-
-    name: str
-    item: Item
-    __pydantic_config__: ClassVar[Mapping[str, Any]] = {"extra": "forbid"}
-
-    @property
-    def noise(self) -> bool:
-        """Whether it is no part of the story."""
-        return self.name.startswith("noise:")
-
-
-FOUND: TypeAdapter[Found] = TypeAdapter(Found)
-WRITTEN: TypeAdapter[tuple[Written, ...]] = TypeAdapter(tuple[Written, ...])
-HITS: TypeAdapter[tuple[Hit, ...]] = TypeAdapter(tuple[Hit, ...])
 
 
 class Event(Model):
@@ -78,7 +47,8 @@ class Event(Model):
 
     @property
     def trouble(self) -> str:
-        """The kind of its fault, `late` for writes that were not settled in time; empty: it went as it should."""
+        """The kind of its fault, `late` for writes that were not settled in time, `unanswered` for calls to a chat
+        model that another try may see answered; empty: it went as it should."""
         fault: Fault | None = getattr(self, "fault", None)
         return fault.kind if fault else ""
 
@@ -105,7 +75,7 @@ class Began(Event):
 
 
 class Wrote(Event):
-    """A batch of writes. `ids` are one tuple per item, None if the outcome is unknown.
+    """A batch of writes, or a session that was captured. `ids` are one tuple per item, None if the outcome is unknown.
 
     Attributes:
         purpose: Why the story writes; `noise` in old logs, in which noise was written apart.
@@ -114,7 +84,7 @@ class Wrote(Event):
     """
 
     kind: Literal["wrote"] = "wrote"
-    op: Literal["remember", "supersede"]
+    op: Literal["remember", "observe", "supersede"]
     purpose: Literal["learn", "remark", "noise"]
     session: str
     items: tuple[Written, ...] | Ref
@@ -125,7 +95,21 @@ class Wrote(Event):
     noise: int = 0
 
 
-class Drafted(Event):
+class Asking(Event):
+    """What a chat model of ours takes part in.
+
+    Attributes:
+        unanswered: Of its calls, those that got no answer by the doing of the endpoint.
+    """
+
+    unanswered: int = Field(0, exclude_if=lambda unanswered: not unanswered)
+
+    @property
+    def trouble(self) -> str:
+        return super().trouble or (UNANSWERED if self.unanswered else "")
+
+
+class Drafted(Asking):
     """What a model made of what a session told, before any of it is written to the memory.
 
     Attributes:
@@ -168,6 +152,7 @@ class Recalled(Event):
         asking: The query itself.
         shown: How many of the entries, from the first on, a reader is shown: those that fit the budget; of a ranked
             backend no more than k. None: a log of protocol 1, in which decisions were taken from all of them.
+        day: The story time that it asked about, where that is another one.
     """
 
     kind: Literal["recalled"] = "recalled"
@@ -176,6 +161,7 @@ class Recalled(Event):
     stratum: Stratum | None = None
     session: str
     at: AwareDatetime
+    day: AwareDatetime | None = Field(None, exclude_if=lambda day: day is None)
     query: str
     scope: Scope
     k: int
@@ -187,15 +173,6 @@ class Recalled(Event):
     shown: int | None = Field(None, exclude_if=lambda shown: shown is None)  # so that other logs keep their bytes
 
 
-class Checked(Model):
-    source: Source
-    says: str | None = None
-    state: Literal["same", "moved", "renamed", "gone", "dangling"]
-    path: str | None = None
-    line: int | None = None
-    by: str | None = None
-
-
 class Resolved(Event):
     """What git says of the sources that came back: the line at the cited commit, and where it stands at `head`."""
 
@@ -204,54 +181,7 @@ class Resolved(Event):
     sources: tuple[Checked, ...]
 
 
-class Choice(Model):
-    """One decision as the reader took it. `entry` indexes the recall's entries, `line` counts from 1.
-
-    Attributes:
-        origin: Where what decided stands; nowhere, although there is a value: a chat model guessed it.
-        entry: None, although memory decided: a question for another decision brought what asserts it.
-        query: Of the question that brought the entry; None: the last one that was asked for the decision.
-    """
-
-    decision: str
-    value: str | None = None
-    origin: Literal["memory", "repo", "nowhere"]
-    fact: str | None = None
-    entry: int | None = None
-    memory_id: str | None = None
-    path: str | None = None
-    line: int | None = None
-    usable: int = 0
-    undated: int = 0
-    standing: Literal["verified", "unverifiable", "contradicted"] | None = None
-    query: str | None = Field(None, exclude_if=lambda query: query is None)  # so that other logs keep their bytes
-
-
-class Read(Model):
-    """A look at the repository, paid by the token. `digest` names the content.
-
-    Attributes:
-        line: Only that line was read.
-    """
-
-    decision: str
-    path: str
-    line: int | None = None
-    digest: str
-    tokens: int
-
-
-class Check(Model):
-    """A check as it ran in the work tree; `value` is what it printed, None if it printed nothing."""
-
-    decision: str
-    command: tuple[str, ...]
-    exit: int
-    value: str | None = None
-    output: str
-
-
-class Worked(Event):
+class Worked(Asking):
     """A job done under one read policy (None: cold, no memory).
 
     Attributes:
@@ -293,6 +223,33 @@ class Forgot(Event):
     fault: Fault | None = None
 
 
+class Retired(Event):
+    """Memories that the agent deleted by a rule of its own, or marked as ended.
+
+    Attributes:
+        names: Of what was written under these ids.
+        said: What the backend answered, one per id.
+    """
+
+    kind: Literal["retired"] = "retired"
+    session: str
+    rule: RetiringRule
+    op: Retirement = Field("forget", exclude_if=lambda op: op == "forget")
+    names: tuple[str, ...]
+    ids: tuple[str, ...]
+    said: tuple[bool, ...] | None = None
+    fault: Fault | None = None
+
+
+class Withheld(Event):
+    """What the agent did not write when it was told, as nothing confirmed it yet."""
+
+    kind: Literal["withheld"] = "withheld"
+    session: str
+    at: AwareDatetime
+    items: tuple[Written, ...]
+
+
 class Sought(Event):
     """A look for the canary of one fact by one route of the interface."""
 
@@ -315,41 +272,6 @@ class Listed(Event):
     fault: Fault | None = None
 
 
-class Sighting(Model):
-    """What was looked for, seen in a file of the storage: how often, and the offset of the first.
-
-    Attributes:
-        fact: Whose canary or vector it is.
-        form: In which encoding.
-        place: Where inside of the file, if its format tells (a table's rows, a free page, the write-ahead log).
-        nearness: The cosine of a vector that is not the very same.
-    """
-
-    fact: str
-    path: str
-    form: str
-    count: int
-    offset: int
-    place: str = ""
-    nearness: float | None = None
-
-
-class Weight(Model):
-    """How many bytes one place of the storage holds that are not zero, and how many of them look like no text.
-
-    Attributes:
-        place: The rows of a column, as in a sighting; "" for a file that is no database.
-    """
-
-    path: str
-    place: str = ""
-    bytes: int
-    dark: int
-
-
-WEIGHTS: TypeAdapter[tuple[Weight, ...]] = TypeAdapter(tuple[Weight, ...])
-
-
 class Scanned(Event):
     """A look at the bytes of one declared layer; unless the stage is `before`, its owner's process has ended.
 
@@ -367,15 +289,6 @@ class Scanned(Event):
     sightings: tuple[Sighting, ...] = ()
     weights: tuple[Weight, ...] | Ref | None = Field(None, exclude_if=lambda weights: weights is None)
     problem: str | None = None
-
-
-class ChatRefused(Model):
-    """Chat calls that were answered with an error: in which phase, with which status, what was said, how often."""
-
-    phase: str
-    status: int
-    message: str
-    times: int
 
 
 class Metered(Event):
@@ -425,6 +338,8 @@ AnyEvent: TypeAlias = Annotated[
     | Resolved
     | Worked
     | Forgot
+    | Retired
+    | Withheld
     | Sought
     | Listed
     | Scanned

@@ -147,6 +147,8 @@ class Folder:
         except pack.PackError as error:
             raise FolderError(str(error)) from None
         folder.read()
+        for below in (LOGS, DRILLS):
+            folder._attempts(below)  # whoever cannot read them is told now, whatever the command
         return folder
 
     @contextmanager
@@ -181,9 +183,7 @@ class Folder:
         except DocumentError as error:
             raise FolderError(f"{self.root}: not the folder of a run: run.json: {error}") from None
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise FolderError(f"{self.file}: {where}: {first['msg']}") from None
+            raise FolderError(f"{self.file}: {documents.tell_first(error)}") from None
 
     def write(self, file: RunFile) -> None:
         files.write(self.file, file.model_dump_json(indent=2) + "\n")
@@ -219,7 +219,7 @@ class Folder:
         return self._best(attempts, read)
 
     def transcripts(self) -> tuple[dict[str, Transcript], list[str]]:
-        """As `logs`, of drills."""
+        """The transcripts of drills by name, and what is wrong with others, as `logs` has it."""
         return _join(self.drills())
 
     def drills(self) -> Iterator[tuple[dict[str, Transcript], list[str]]]:
@@ -260,7 +260,14 @@ class Folder:
         return best, [line for lines in problems.values() for line in lines]
 
     def _attempts(self, below: str) -> list[Attempt]:
-        matches = ((ATTEMPT.match(path.name), path) for path in (self.root / below).glob("*.jsonl"))
+        """Raises FolderError for a folder that is there and cannot be read: it would pass for an empty one."""
+        try:
+            paths = list((self.root / below).iterdir())
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise FolderError(f"{self.root / below}: its logs cannot be read: {error.strerror}; mend that") from None
+        matches = ((ATTEMPT.fullmatch(path.name), path) for path in paths)
         return sorted(Attempt(match["trial"], int(match["number"]), path) for match, path in matches if match)
 
 

@@ -87,6 +87,7 @@ class Writer:
         self._first: Event | None = None
         self._troubles: set[str] = set()
         self.closed = False
+        # Never a log over another one, never a line over another one, and no child process holds it.
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
     def append(self, event: Event) -> None:
@@ -131,8 +132,8 @@ class Writer:
             pass  # it was removed: there is nothing to keep
         except OSError as error:
             raise Unwritable(error.errno, error.strerror, str(self._path)) from None
-        said = f"something else wrote to its log, which is kept as {self._path.with_suffix('.forged').name}"
-        fault = Fault(kind="breach", op="log", message=said)
+        note = f"something else wrote to its log, which is kept as {self._path.with_suffix('.forged').name}"
+        fault = Fault(kind="breach", op="log", message=note)
         with Writer(self._path, self._redactor) as again:
             again.append(self._first)
             again.append(last.model_copy(update={"status": "failed", "fault": fault}))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness.adapter import Hit
 from harness.log.blobs import INLINE, Blobs, Ref
-from harness.log.events import HITS
+from harness.log.parts import HITS
 
 
 class HitsPacker:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -21,23 +21,20 @@ from harness.log.blobs import BlobError, Blobs, Ref, unpack
 from harness.log.calls import CALLS, DRAFTS, Draft, ModelCall
 from harness.log.events import (
     EVENT,
-    FOUND,
-    HITS,
     SCHEMA,
-    WRITTEN,
+    UNANSWERED,
     Closed,
     Drafted,
     Event,
-    Found,
     Listed,
     Opened,
     Recalled,
     Worked,
-    Written,
     Wrote,
 )
 from harness.log.lines import LogError, SealedLines, load, load_ends
-from harness.machine import files
+from harness.log.parts import FOUND, HITS, WRITTEN, Found, Written
+from harness.machine import documents, files
 from harness.model.backend import NOBODYS, Fault
 from harness.model.drill import DrillTrial
 from harness.model.scenario import Scenario
@@ -89,9 +86,14 @@ class Outline(NamedTuple):
         return self.opening.trial
 
     @property
+    def unanswered(self) -> bool:
+        """Whether a chat model of ours gave no answer where another try may get one."""
+        return UNANSWERED in self.troubles
+
+    @property
     def final(self) -> bool:
-        """Whether it came to its end by what the backend did; else it is worth another try."""
-        return self.end is not None and not (self.end.fault and self.end.fault.kind in NOBODYS)
+        """Whether the trial came to its end by what backend and models did; else it is worth another try."""
+        return self.end is not None and not self.unanswered and not (self.end.fault and self.end.fault.kind in NOBODYS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +142,7 @@ class Played:
 
     @property
     def final(self) -> bool:
-        """As that of its outline."""
+        """Whether the trial came to its end by what the backend did, as its outline says."""
         return self.outline.final
 
     @property
@@ -255,12 +257,11 @@ def _parse(path: Path, form: TypeAdapter[Event], lines: SealedLines) -> Iterator
         try:
             event = form.validate_json(line)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise LogError(f"{path}:{number}: not an event of schema {SCHEMA}: {where}: {first['msg']}") from None
+            why = documents.tell_first(error)
+            raise LogError(f"{path}:{number}: not an event of schema {SCHEMA}: {why}") from None
         if lines.numbered and event.closes != (lines.sealed and number == len(lines.events)):
-            said = "closes the log, and is not its sealed end" if event.closes else "is sealed, and closes no log"
-            raise LogError(f"{path}:{number}: {said}")
+            complaint = "closes the log, and is not its sealed end" if event.closes else "is sealed, and closes no log"
+            raise LogError(f"{path}:{number}: {complaint}")
         yield event
     if lines.broken:
         raise LogError(f"{path}:{len(lines.events)}: its seal is broken: a line was changed after the log was closed")
@@ -321,10 +322,3 @@ def story_of(path: Path) -> str | None:
         return str(json.loads(next(files.pieces(path)).partition(b"\n")[0])["scenario"]["blob"])
     except (OSError, ValueError, TypeError, KeyError, RecursionError, StopIteration):
         return None
-
-
-def canonical(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """The events without timings, sizes of files and what programs tell of themselves: what two runs of one trial must
-    have in common."""
-    kept = {"took", "stored", "printed", "told"}
-    return [event.model_dump(mode="json", exclude=kept, exclude_none=True) for event in events]

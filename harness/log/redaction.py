@@ -53,7 +53,7 @@ class Redactor:
 
 
 def _is_distinctive(secret: str) -> bool:
-    """Whether it can be told from what any text may hold."""
+    """Whether a secret can be told from what any text may hold."""
     return len(secret) >= (WORD if secret.isalpha() or secret.isdecimal() else LEAST)
 
 

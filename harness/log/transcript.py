@@ -17,8 +17,9 @@ from pydantic import Field, JsonValue, TypeAdapter
 
 from harness.adapter import Hit, Layer
 from harness.log.blobs import Blobs, Ref, unpack
-from harness.log.events import LATE, PROTOCOL, SCHEMA, WEIGHTS, Event, Sighting, Weight
+from harness.log.events import LATE, PROTOCOL, SCHEMA, Event
 from harness.log.lines import LogError
+from harness.log.parts import WEIGHTS, Sighting, Weight
 from harness.log.reader import FileKind, Outline, Played, read_file, read_told, skim
 from harness.log.receipts import Receipt
 from harness.model.backend import Backend, Fault
@@ -26,8 +27,8 @@ from harness.model.drill import DrillTrial, Plan
 from harness.model.sequence import Difference, Said, Steps
 
 Op = Literal[
-    "remember", "settle", "recall", "entries", "get", "history", "update", "supersede", "forget", "forget_scope",
-    "snapshot", "restore",
+    "remember", "settle", "recall", "entries", "get", "history", "update", "supersede", "deprecate", "forget",
+    "forget_scope", "snapshot", "restore",
 ]  # fmt: skip
 
 WRITES: tuple[Op, ...] = ("remember", "update", "supersede")
@@ -219,7 +220,7 @@ class Transcript(Played):
         return first
 
     def receipt(self, line: int | None, name: str) -> str:
-        """For what a line shows of a memory; without a line, for the memory alone: nothing looked at it."""
+        """The receipt for what a line shows of a memory; without a line, for the memory alone: nothing looked at it."""
         stored = self.stored.get(name)
         if stored is None:
             return str(Receipt(line or 1))
@@ -259,7 +260,7 @@ class Transcript(Played):
         return unpack(self.blobs, WEIGHTS, look.weights or ())
 
     def supports(self, capability: str) -> bool:
-        """As it was declared; a capability that did not exist then is none."""
+        """Whether a capability was declared; one that did not exist then was not."""
         return self.drilled.backend.supports(capability)
 
     def check(self) -> None:
@@ -290,21 +291,23 @@ TRANSCRIPT = FileKind("drill", DRILL_EVENT, Drilled, "plan", _plan)
 
 def read(path: Path, blobs: Blobs) -> Transcript:
     """The transcript at `path`, with every blob that it names in its place, and its plan. Raises LogError."""
-    told = read_calls(path, blobs)
-    told.plan  # noqa: B018  read to see that it can be
-    return told
+    transcript = read_calls(path, blobs)
+    transcript.plan  # noqa: B018  read to see that it can be
+    return transcript
 
 
 def read_calls(path: Path, blobs: Blobs) -> Transcript:
-    """As `read`; its plan, most of the memory that a large drill takes, is read if anybody asks for it."""
+    """Reads a transcript as `read` does; its plan, most of the memory that a large drill takes, is read if anybody asks
+    for it.
+    """
     file, drilled = read_file(path, blobs, TRANSCRIPT)
     last = file.events[-1]
-    told = Transcript(*file, drilled, last if isinstance(last, Ended) else None)
-    if not told.sealed:
-        told.check()
-    return told
+    transcript = Transcript(*file, drilled, last if isinstance(last, Ended) else None)
+    if not transcript.sealed:
+        transcript.check()
+    return transcript
 
 
 def outline(path: Path, blobs: Blobs) -> Outline:
-    """As `harness.log.reader.outline`, of a drill."""
+    """The outline of a drill, as `harness.log.reader.outline` has it."""
     return skim(path, blobs, TRANSCRIPT) or read(path, blobs).outline

@@ -122,14 +122,14 @@ class _Reader(threading.Thread):
 def _wait(process: subprocess.Popen[bytes], seconds: float, stop: threading.Event | None) -> None:
     """For its end, or until it is to be ended. Raises TimeoutError."""
     patience = Patience(seconds)
-    with _watched(process) as has_ended:
+    with _watch(process) as has_ended:
         while not patience.wait(has_ended, _LOOK):
             if stop and stop.is_set():
                 return
 
 
 @contextmanager
-def _watched(process: subprocess.Popen[bytes]) -> Iterator[Callable[[float], bool]]:
+def _watch(process: subprocess.Popen[bytes]) -> Iterator[Callable[[float], bool]]:
     """What waits so many seconds for its end, and says whether it came. It is seen at once where the system can tell:
     `Popen.wait` with a timeout sleeps between its looks, up to 50 ms, of some 100 that a check takes."""
     try:

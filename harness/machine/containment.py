@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from harness import paths
-from harness.machine import sandbox, syscalls
+from harness.machine import crowds, sandbox, syscalls
 from harness.machine.sandbox import Sandbox
 
 Degree = Literal["module path only", "files", "files and TCP ports", "files and network"]
@@ -54,6 +54,10 @@ def list_gaps() -> list[str]:
         gaps.append("not UDP, MPTCP, shared memory and keyrings: libseccomp2 is not installed")
     if not has_namespaces():
         gaps.append("not sockets in common folders, nor processes that hide: this user may make no namespaces")
+    if sandbox.abi() < sandbox.SCOPED:
+        gaps.append("not signals and abstract sockets: Linux 6.12 holds them")
+    if not limits_processes():
+        gaps.append("not how many processes: root has no limit where it may make no control group (pids)")
     return gaps
 
 
@@ -62,6 +66,19 @@ def has_namespaces() -> bool:
     """Whether children get namespaces of their own: tried in a process that ends at once."""
     if sys.platform != "linux":
         return False
-    code = "from harness.machine import namespaces; raise SystemExit(not namespaces.isolate((), ()))"
+    return _succeeds("from harness.machine import namespaces; raise SystemExit(not namespaces.isolate((), ()))")
+
+
+@cache
+def limits_processes() -> bool:
+    """Whether a child can start so many processes only."""
+    if sys.platform != "linux":
+        return False
+    held = _succeeds("from harness.machine import crowds; raise SystemExit(not crowds.enter())")
+    crowds.sweep()
+    return held
+
+
+def _succeeds(code: str) -> bool:
     words = [sys.executable, "-c", code]
     return subprocess.run(words, cwd=paths.ROOT, capture_output=True, timeout=60, check=False).returncode == 0

@@ -6,9 +6,12 @@ import json
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.machine import files
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 MOST = 16_000_000
 """Bytes of a document, where a reader names no other bound."""
@@ -16,6 +19,12 @@ MOST = 16_000_000
 
 class DocumentError(ValueError):
     """What cannot be read: why, without the name of the file. One line."""
+
+
+def tell_first(error: ValidationError) -> str:
+    """The first thing that is wrong with a document: where, unless that is all of it, and why."""
+    first = error.errors()[0]
+    return ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
 
 
 def read_text(path: Path, most: int = MOST) -> str:
@@ -69,8 +78,8 @@ def _parse(what: str, load: Callable[[], Any]) -> Any:
     except RecursionError:
         raise DocumentError(f"not {what}: nested too deeply") from None
     except ValueError as error:  # also a number of more digits than are converted
-        said = "a number of too many digits" if "integer string conversion" in str(error) else str(error)
-        raise DocumentError(f"not {what}: {said.splitlines()[0] if said else 'empty'}") from None
+        complaint = "a number of too many digits" if "integer string conversion" in str(error) else str(error)
+        raise DocumentError(f"not {what}: {complaint.splitlines()[0] if complaint else 'empty'}") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -50,7 +50,13 @@ def read(path: Path, most: int) -> bytes:
 
 @contextmanager
 def draft(path: Path) -> Iterator[Path]:
-    """Where to write a file that stands at `path` once this ends well; else nothing is left of it. Raises OSError."""
+    """Where to write a file that stands at `path` once this ends well; else nothing is left of it.
+
+    Raises OSError, also where a device, a pipe or a folder stands, which a file must not take the place of.
+    """
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise OSError(errno.EINVAL, "is there already, and no regular file", str(path))
     made = path.with_name(_name_draft(path))
     try:
         yield made
@@ -106,7 +112,7 @@ def write(path: Path, content: str | bytes) -> None:
         made.write_bytes(data)
 
 
-def weigh(folder: Path) -> int:
+def measure_size(folder: Path) -> int:
     """Bytes of the regular files below a folder; 0 if it is not there. What goes meanwhile does not count."""
     return sum(_sizes(folder))
 

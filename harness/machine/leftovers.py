@@ -10,16 +10,20 @@ import atexit
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import threading
-from collections.abc import Container, Iterable, Iterator
+import time
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, Timeout
+
+from harness.machine import crowds
 
 LOCK = ".lock"
 PREFIX = "coldwarm-"
@@ -44,6 +48,10 @@ class _Mark:
 _MARKS: dict[int, _Mark] = {}
 """Number of a namespace -> whose it is."""
 _LOCK = threading.Lock()
+
+
+ENDING = 10.0
+"""Seconds for which those that outlive a trial are killed again."""
 
 
 class InUse(Exception):  # noqa: N818  somebody else's right, not an error of the folder
@@ -133,6 +141,15 @@ def remove(folder: Path) -> None:
         subprocess.run(["rm", "-rf", "--", folder], capture_output=True, check=False)
 
 
+def remove_channels(folder: Path) -> None:
+    """Removes sockets and pipes, which nobody serves any more: whoever copies or searches the folder would wait."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                if stat.S_IFMT((file := Path(place, name)).lstat().st_mode) in (stat.S_IFSOCK, stat.S_IFIFO):
+                    file.unlink()
+
+
 def note(folder: Path, pid: int) -> None:
     """Takes note of a process in a namespace of its own, not its parent's: whatever it starts belongs to the folder."""
     with suppress(OSError, ValueError), _LOCK:
@@ -148,16 +165,20 @@ def note(folder: Path, pid: int) -> None:
             _forget(_MARKS.keys() - {_read_mark(place.name) for place in PROCESSES.glob("[0-9]*")})
 
 
-def end_processes(folder: Path) -> None:
-    """Kills every process that lives below the folder, or was started by one that did; twice, as one may have been
-    starting another."""
+def end_processes(folder: Path) -> Sequence[int]:
+    """Kills every process that lives below the folder, or was started by one that did, until none is left, as one may
+    have been starting others. Those that could not be ended in time."""
     with _LOCK:
         marks = {mark for mark, known in _MARKS.items() if folder == known.folder or folder in known.folder.parents}
-        for _ in range(2):
-            for pid in _find_living(folder, marks):
+        until, pause = time.monotonic() + ENDING, 0.001
+        while (living := [*_find_living(folder, marks)]) and time.monotonic() < until:
+            for pid in living:
                 with suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
+            time.sleep(pause := min(pause * 2, 0.1))
         _forget(marks)
+    crowds.sweep()
+    return living
 
 
 def _forget(marks: Iterable[int]) -> None:

@@ -14,5 +14,10 @@ def find_defining(name: str, package: str, path: Iterable[str]) -> list[ModuleTy
     Args:
         name: What each of them defines.
     """
+    return [module for module in import_all(package, path) if hasattr(module, name)]
+
+
+def import_all(package: str, path: Iterable[str]) -> list[ModuleType]:
+    """The modules of a package, by their names; sub-packages are not looked into."""
     names = sorted(each.name for each in pkgutil.iter_modules(path) if not each.ispkg)
-    return [module for each in names if hasattr(module := import_module(f"{package}.{each}"), name)]
+    return [import_module(f"{package}.{each}") for each in names]

@@ -72,9 +72,9 @@ def install(lock: str, folder: Path) -> tuple[str, ...]:
 def list_releases(name: str) -> list[Version]:
     """All that the registry has, but for those before a release, the oldest first. Raises Refused."""
     with leftovers.temporary() as folder:
-        said = json.loads(_ask(folder, "view", name, "versions", "--json"))
+        releases = json.loads(_ask(folder, "view", name, "versions", "--json"))
     found = list[Version]()
-    for each in [said] if isinstance(said, str) else said:
+    for each in [releases] if isinstance(releases, str) else releases:
         with suppress(InvalidVersion):
             found.append(Version(each))
     return sorted(each for each in found if not each.is_prerelease)
@@ -84,10 +84,10 @@ def _ask(folder: Path, *command: str) -> str:
     program = shutil.which("npm")
     if program is None or shutil.which("node") is None:
         raise Refused("it takes Node.js with npm, which are not on PATH: install Node.js 20 or newer")
-    code, said, complaint = run(program, *command, *PLAIN, cwd=folder)
+    code, printed, complaint = run(program, *command, *PLAIN, cwd=folder)
     if code:
         raise Refused(_shorten(complaint) or f"npm ended with {code}")
-    return said
+    return printed
 
 
 def _shorten(complaint: str) -> str:

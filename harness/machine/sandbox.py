@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from harness.machine import namespaces
+from harness.machine import crowds, namespaces
 from harness.machine.namespaces import library
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
@@ -30,7 +30,7 @@ _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _REFER, _TRUNCATE = (1 << at for a
 _MAKE_AND_REMOVE = sum(1 << at for at in range(4, 13))
 _CONNECT = 1 << 1
 _SCOPES = 0b11  # abstract sockets and signals stay among those of one sandbox
-FILES, PORTS, _SCOPED = 2, 4, 6
+FILES, PORTS, SCOPED = 2, 4, 6
 """The versions from which on moving files is not forbidden altogether, ports are held, and signals are."""
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 SYSTEM = (
@@ -66,6 +66,7 @@ class Sandbox:
             forks: Whether others are forked from it, which enter a narrower one.
         """
         if sys.platform == "linux":
+            crowds.enter()
             namespaces.isolate(self.covers, (*SYSTEM, *self.reads, *self.writes))
             self._hold(forks=forks)
 
@@ -91,8 +92,8 @@ class Sandbox:
         changed = _WRITE_FILE | _MAKE_AND_REMOVE | _REFER | (_TRUNCATE if version > FILES else 0)
         read = _EXECUTE | _READ_FILE | _READ_DIR
         net = _CONNECT if self.ports is not None and version >= PORTS else 0
-        asked = struct.pack("QQQ", read | changed, net, _SCOPES if version >= _SCOPED else 0)
-        held = asked[: 24 if version >= _SCOPED else 16 if version >= PORTS else 8]
+        asked = struct.pack("QQQ", read | changed, net, _SCOPES if version >= SCOPED else 0)
+        held = asked[: 24 if version >= SCOPED else 16 if version >= PORTS else 8]
         rules = _call(_CREATE, held, len(held), 0)
         try:
             for paths, rights in (

@@ -23,12 +23,15 @@ ROOM = 64 * 2**20
 """Free bytes below which a write may have failed, although some are free again when we look."""
 PROBE = 2**20
 """Bytes that are written to see whether a quota lets them be."""
-FILES, ADDRESSES = 1024, 4 * 2**30
-"""Open files and bytes of address space that a usual machine gives to each process."""
+FILES, ADDRESSES, PROCESSES = 1024, 4 * 2**30, 4096
+"""What a usual machine gives at least: open files, bytes of address space, processes and threads of a user."""
 NEEDED_FILES, NEEDED_ADDRESSES = 64, 768 * 2**20
 """Those without which no command gets to its end."""
+KILLED = "killed by signal 9, not by coldwarm: perhaps memory ran out"
+"""What is inferred of who was ended so, and by nobody that is known."""
 _FEW = 0.05
 """The share of memory, files or processes below which there is next to nothing left."""
+_PROCESS_SIGNS = r"can't start new thread|Resource temporarily unavailable|pthread_create"
 _ROOM_SIGNS = r"No space left|unable to write|quota exceeded|disk is full|disk I/O error|unable to open database file"
 _FILE_SIGNS = r"File too large|disk I/O error"
 _OPEN_SIGNS = r"Too many open files|unable to open database file"
@@ -154,6 +157,12 @@ def _files(_: Path, held: int) -> str:
     return ""
 
 
+def _processes(_: Path, held: int) -> str:
+    """Of a user; the system counts none of root."""
+    most = resource.getrlimit(resource.RLIMIT_NPROC)[0]
+    return _OURS[errno.EAGAIN] if os.geteuid() and _is_below(most, PROCESSES) else ""
+
+
 def _memory(_: Path, held: int) -> str:
     if _is_below(resource.getrlimit(resource.RLIMIT_AS)[0], ADDRESSES):
         return "the limit of address space (ulimit -v) is low: ulimit -v unlimited"
@@ -186,6 +195,7 @@ _ALL = (
     _of((errno.EFBIG,), _FILE_SIGNS, _file),
     _of((errno.EMFILE, errno.ENFILE), _OPEN_SIGNS, _files),
     _of((errno.ENOMEM,), _MEMORY_SIGNS, _memory),
+    _of((errno.EAGAIN,), _PROCESS_SIGNS, _processes),
 )
 
 

@@ -21,10 +21,10 @@ def ask(*command: str, told: str = "") -> str:
     if program is None:
         raise Refused(f"it takes uv, which is not installed: {extras.install('env')}")
     aloof = leftovers.process_folder()  # so that no project of the user's changes what is resolved
-    code, said, complaint = run(program, *command, "--quiet", "--no-progress", "--color=never", cwd=aloof, told=told)
+    code, printed, complaint = run(program, *command, "--quiet", "--no-progress", "--color=never", cwd=aloof, told=told)
     if code:
         raise Refused(_shorten(complaint) or f"uv ended with {code}")
-    return said
+    return printed
 
 
 def _shorten(complaint: str) -> str:

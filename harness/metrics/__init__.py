@@ -30,7 +30,7 @@ RATIOS: Mapping[str, tuple[str, str]] = {metric.definition.name: metric.ratio fo
 
 
 def words_of(name: str) -> Words:
-    """Of a measure that results name and that is no more: nothing but its name."""
+    """Words of a measure that results name and that is no more: nothing but its name."""
     return WORDS.get(name, WORDLESS)
 
 
@@ -59,7 +59,7 @@ def preview(log: Log, names: Collection[str]) -> Mapping[str, Measure]:
 
 
 def score_and_view(logs: Sequence[Log]) -> tuple[list[Cell], list[View]]:
-    """The same, and what the cells are computed from, for who shows the evidence behind them."""
+    """Scores logs, and brings what the cells are computed from, for who shows the evidence behind them."""
     views = list[View]()
 
     def cells(logs: Sequence[Log]) -> Iterator[Cell]:

@@ -14,7 +14,7 @@ from harness.metrics import columns
 from harness.metrics.metric import amount, failed, metric, not_applicable, proportion
 from harness.metrics.view import Decided, Key, Record, View
 from harness.metrics.words import STALE, WORK, Between, Case, Words
-from harness.model.scenario import Decision
+from harness.model.job import Decision
 from harness.model.trial import Measure, NotMeasured
 
 Trap = Literal["stale", "lure"]

@@ -21,7 +21,7 @@ class Gravity(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a measure stands: its column, and its gravity in it (0 is the gravest)."""
+    """The place of a measure: its column, and its gravity in it (0 is the gravest)."""
 
     column: str
     gravity: int
@@ -33,6 +33,7 @@ class Column:
 
     Attributes:
         counts: What a number of this column counts, every measure turned into its direction.
+        shows: What a number of its cells is, where that is something else.
         better: Its one direction.
         clean: What a cell says in which nothing went wrong.
         leads: The measures that stand for the column if nothing went wrong; the first that has a number is shown.
@@ -47,6 +48,7 @@ class Column:
     leads: tuple[str, ...]
     clean: str = ""
     order: tuple[Gravity, ...] = ()
+    shows: str = ""
 
     def at(self, gravity: str = "") -> Place:
         names = [each.name for each in self.order] or [""]
@@ -157,11 +159,12 @@ EMBEDDER = Column(
 PROMISES = Column(
     "promises", "Promises", "Does any sequence of operations get an answer that the contract rules out?",
     "broken promises", "lower", ("broken_promises",), "none broken",
-    (Gravity("broken", "an answer is not what the contract says"),),
+    (Gravity("broken", "an answer is not what the contract says"),), "operations tried",
 )  # fmt: skip
 SPEED = Column(
-    "speed", "Speed", "How long does one recall take?", "seconds of one recall", "lower", ("recall_seconds",)
-)
+    "speed", "Drill speed", "How long does one recall take in a drill?", "seconds of one recall in the drill keeping",
+    "lower", ("recall_seconds",),
+)  # fmt: skip
 COLUMNS: Mapping[str, Column] = {
     each.id: each
     for each in (

@@ -13,7 +13,8 @@ from functools import cached_property, partial
 from typing import NamedTuple, get_args
 
 from harness.log.blobs import unpack
-from harness.log.events import WEIGHTS, Forgot, Listed, Route, Scanned, Sought, Stage
+from harness.log.events import Forgot, Listed, Route, Scanned, Sought, Stage
+from harness.log.parts import WEIGHTS
 from harness.log.reader import Log
 from harness.log.receipts import Receipt
 from harness.metrics import columns, freed
@@ -64,7 +65,7 @@ class Looks:
         return look is not None and look.found is False
 
     def list_failing(self, stage: Stage, fact: str, routes: Collection[Route]) -> list[Route]:
-        """Those whose look failed, so that they show no absence."""
+        """Facts whose look failed, so that they show no absence."""
         looks = ((route, self.at(stage, route, fact)) for route in routes)
         return [route for route, look in looks if look is not None and look.found is None]
 
@@ -139,7 +140,7 @@ def deleted_after_reopening(view: View) -> Measure:
 
 
 def deletion_acknowledged(view: View) -> Measure:
-    """Of the deletions that the backend called done, those that search and listing confirm."""
+    """Deletions that the backend called done, and of them those that search and listing confirm."""
     refused = _explain_refusal(view)
     if refused is not None:
         return refused

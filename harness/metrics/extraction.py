@@ -53,13 +53,13 @@ def find_ending(record: Record) -> Ending:
             kind, _, fact = written.name.partition(":")
             if kind == "fact":
                 told.setdefault(fact, line)
-            reading = record.classifier.read(written.item.text)
+            reading = record.classifier.hear(written.item.text)
             together.add(reading.asserted)
             named.update(reading.named)
     for line, listed in record.of(Listed):
         if listed.stage == "end":
             for hit in record.log.hits(listed):
-                reading = record.classifier.read(hit.text)
+                reading = record.classifier.hear(hit.text)
                 reading = reading.demote() if hit.superseded else reading
                 live.append(Live(line, frozenset() if reading.unclear else reading.asserted))
     return Ending(tuple(live), told, frozenset(together), frozenset(named))

@@ -12,7 +12,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from harness.log.events import Closed, Drafted, Event, Forgot, Listed, Metered, Recalled, Settled, Sought, Worked, Wrote
+from harness.log.events import (
+    Closed,
+    Drafted,
+    Event,
+    Forgot,
+    Listed,
+    Metered,
+    Recalled,
+    Retired,
+    Settled,
+    Sought,
+    Worked,
+    Wrote,
+)
 from harness.log.reader import Log
 from harness.log.transcript import Called, Ended, Handled, Transcript
 from harness.model.backend import NOBODYS, Fault, FaultKind
@@ -37,12 +50,25 @@ class Call(NamedTuple):
 
 
 def of_trial(log: Log) -> list[Faults]:
-    """Of a story; the cold arm and the controls with gold make no call to a backend. Reader and writer stand beside
-    backends with the calls to their chat models, the writer as `writer:chat@MODEL`."""
+    """Faults of a story; the cold arm and the controls with gold make no call to a backend. Reader and writer stand
+    beside backends with the calls to their chat models, the writer as `writer:chat@MODEL`.
+    """
     name = log.trial.backend
     own = _count(name, log.trial.id, list(_list_calls(log.events))) if name else []
     own += _count(log.trial.reader, log.trial.id, list(_list_model_calls(log, Worked)))
     return own + _count(f"writer:{log.trial.writer}", log.trial.id, list(_list_model_calls(log, Drafted)))
+
+
+def count_calls(log: Log | Transcript) -> Counter[str]:
+    """Backend, reader or writer -> the calls that were made of it."""
+    if isinstance(log, Transcript):
+        return Counter({log.trial.backend: len(calls(log))})
+    made = {
+        log.trial.backend or "": _list_calls(log.events),
+        log.trial.reader: _list_model_calls(log, Worked),
+        f"writer:{log.trial.writer}": _list_model_calls(log, Drafted),
+    }
+    return Counter({name: sum(1 for _ in own) for name, own in made.items() if name})
 
 
 def of_drill(transcript: Transcript) -> list[Faults]:
@@ -95,7 +121,11 @@ def _op(event: Event) -> str | None:
         return event.op
     if isinstance(event, Sought):
         return "recall" if event.route in ("search", "forbidden") else event.route
-    named = ((Settled, "settle"), (Recalled, "recall"), (Forgot, "forget"), (Listed, "entries"), (Metered, "usage"))
+    if isinstance(event, Retired):
+        return event.op
+    if isinstance(event, Forgot):
+        return "forget"
+    named = ((Settled, "settle"), (Recalled, "recall"), (Listed, "entries"), (Metered, "usage"))
     return next((op for kind, op in named if isinstance(event, kind)), None)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from harness.log.events import Forgot, Recalled, Scanned, Wrote
+from harness.log.events import Forgot, Recalled, Retired, Scanned, Wrote
 from harness.log.reader import Log
 from harness.log.transcript import Transcript
 
@@ -44,8 +44,9 @@ def of_trial(log: Log) -> Iterator[Sample]:
                 yield Sample(name, "write", len(alive), event.took / len(event.ids), noise)
             alive.difference_update(event.replaces)
             alive.update(each for ids in event.ids for each in ids)
-        elif isinstance(event, Forgot) and event.said is not None:
-            alive.difference_update(event.ids)
+        elif isinstance(event, Forgot | Retired) and event.said is not None:
+            if isinstance(event, Forgot) or event.op == "forget":  # what is deprecated stays
+                alive.difference_update(event.ids)
         elif isinstance(event, Scanned) and event.stage == "before":
             looks.append(event)
             stored = len(alive)
@@ -56,7 +57,7 @@ def of_trial(log: Log) -> Iterator[Sample]:
 
 
 def of_drill(transcript: Transcript) -> Iterator[Sample]:
-    """Of the drill `keeping`: recalls at the trial's k, the first writes, and the look after closing."""
+    """Footprint of the drill `keeping`: recalls at the trial's k, the first writes, and the look after closing."""
     trial, stored = transcript.trial, 0
     if trial.drill != "keeping":
         return

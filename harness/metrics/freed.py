@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from harness.log.events import Sighting, Weight
+from harness.log.parts import Sighting, Weight
 
 SQUEEZED = 4
 """How many times smaller a text may be kept, compressed."""

@@ -1,4 +1,4 @@
-"""Does a backend bring what nobody stored? By what was acknowledged when it was asked (`harness.text.stored`)."""
+"""Does a backend bring what nobody stored? By what was acknowledged when it was asked (`harness.text.stored_texts`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from harness.metrics.view import View
 from harness.metrics.words import RECALLED, Words
 from harness.model.trial import Measure
 from harness.text.classify import cut
-from harness.text.stored import StoredTexts
+from harness.text.stored_texts import StoredTexts
 
 WORDS_ITS_OWN = "a model inside, or a control, brings texts of its own"
 
@@ -20,15 +20,22 @@ def hits_invented(view: View) -> Measure:
     if backend is not None and backend.words_its_own:
         return not_applicable(WORDS_ITS_OWN)
     stored, of, bad = StoredTexts(), 0, list[str]()
+    held = set[tuple[str, str]]()  # what was stored once is for good, and most hits come back often
     for line, event in enumerate(view.log.events, 1):
         if isinstance(event, Wrote):
-            stored.add([each.item.text for each in view.log.items(event)], event.ids or ())
+            items = view.log.items(event)
+            ids = [names for each, names in zip(items, event.ids or (), strict=False) for _ in each.texts]
+            stored.add([text for each in items for text in each.texts], ids)
         elif isinstance(event, Recalled):
             hits = view.log.find_answer(event).hits
             of += len(hits)
-            bad += [
-                f"L{line}" for hit in hits if not stored.holds(hit.memory_id, hit.text, cut(hit.text, stored.known))
-            ]
+            for hit in hits:
+                if (hit.memory_id, hit.text) in held:
+                    continue
+                if stored.holds(hit.memory_id, hit.text, cut(hit.text, stored.known)):
+                    held.add((hit.memory_id, hit.text))
+                else:
+                    bad.append(f"L{line}")
     return proportion(len(bad), of, list(dict.fromkeys(bad)), none="nothing came back")
 
 

@@ -126,7 +126,7 @@ class Unscored(NamedTuple):
 
 
 def make_missing(metrics: Iterable[Metric[V]], reason: str, played: Played | None) -> Unscored:
-    """For what left a file that could not be scored, or nothing to read: `played` is None."""
+    """A measure of what left a file that could not be scored, or nothing to read: `played` is None."""
     status: Literal["failed", "not-run"] = "failed" if played else "not-run"
     missing = NotMeasured(status=status, reason=reason)
     return Unscored(status, reason, {metric.definition.name: missing for metric in metrics})
@@ -178,10 +178,11 @@ def not_applicable(reason: str) -> NotMeasured:
 
 
 def cannot_tell(reason: str) -> NotMeasured:
-    """Where it could not be looked, nothing is known to be gone."""
+    """A measure of a place where nobody could look: nothing is known to be gone."""
     return not_applicable(f"{CANNOT_TELL}: {reason}")
 
 
+# Thousands of cells share a few reasons, and to validate a model is what costs.
 @lru_cache(maxsize=1024)
 def unsupported(reason: str) -> NotMeasured:
     return NotMeasured(status="unsupported", reason=reason)

@@ -11,7 +11,8 @@ from functools import partial
 from typing import NamedTuple
 
 from harness.adapter import Item, Source
-from harness.log.events import Checked, Resolved, Wrote
+from harness.log.events import Resolved, Wrote
+from harness.log.parts import Checked
 from harness.metrics import columns
 from harness.metrics.metric import StoryMetric, metric, proportion, unsupported
 from harness.metrics.view import RecalledEntry, Record, View, once, same_moment

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import comb
 
-from harness.log.events import Forgot, Recalled, Wrote
+from harness.log.events import Forgot, Recalled, Retired, Wrote
 from harness.metrics import columns
 from harness.metrics.metric import mean, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import PhrasingSeen, RecalledEntry, Record, View
@@ -137,6 +137,8 @@ def _reciprocal(view: View, question: PhrasingSeen) -> float:
 
 def chance_at_k(view: View) -> Measure:
     """What drawing k of the stored memories blindly would recall; nothing stored: nothing drawn."""
+    if view.log.trial.feed == "native":
+        return not_applicable("each backend cuts a session in its own way, so that nobody told what a memory holds")
     return mean(list(_chances(view.record)), none="no probe with gold was reached")
 
 
@@ -149,7 +151,7 @@ def _chances(record: Record) -> Iterator[float]:
             for written, ids in zip(record.log.items(event), event.ids, strict=False):
                 for fact in () if written.noise else record.classifier.read(written.item.text).asserted:
                     carriers[fact].update(ids)
-        elif isinstance(event, Forgot) and event.said is not None:
+        elif isinstance(event, Forgot | Retired) and event.said is not None:
             _drop_gone(carriers, event.ids)
         elif isinstance(event, Recalled) and line in asked:
             gold = {name for fact in asked[line].probe.gold for name in carriers[fact]}
@@ -304,8 +306,8 @@ METRICS = (
     ),
     metric(
         "history_recall", "higher", "proportion",
-        "probes about the past of which one of the first k entries within the budget asserts or mentions the gold fact "
-        "/ such probes", history_recall, version=2,
+        "probes about the past, asked as of the last session in which the gold fact held, of which one of the first k "
+        "entries within the budget asserts or mentions it / such probes", history_recall, version=3,
         aside="no column is about the past; `recall` leaves these probes out",
         words=Words(RECALLED),
         label="past rules recalled when asked for",

@@ -7,13 +7,13 @@ old fact mean something. A memory that never knew the old fact has no eligible u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
 from typing import Literal, get_args
 
-from harness.log.events import Wrote
+from harness.log.events import Retired, Wrote
 from harness.metrics.metric import StoryMetric, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import PhrasingSeen, RecalledEntry, Record, View, once
 from harness.metrics.words import STALE, Between, Progress, Words
@@ -174,28 +174,46 @@ def stale_first(view: View) -> Measure:
     )
 
 
-# --- the curating writer ----------------------------------------------------------------------------------------------
+LOOKED_UP = ("curated", "matched", "deprecate", "deprecate-on-commit")
+
+# --- who looks up before writing ------------------------------------------------------------------------------------
 
 
 def update_omission(view: View) -> Measure:
     record = view.record
-    if view.log.trial.write_policy != "curated":
-        return not_applicable("an appending writer looks nothing up")
+    if view.log.trial.write_policy not in LOOKED_UP:
+        return not_applicable("only who looks up finds the old rule")
     if view.log.trial.writer != SCRIPTED:
         return not_applicable("a model decides what is replaced: writer_stale_left")
     if not record.supports("supersede"):
         return unsupported(record.support("supersede").note or "cannot replace a memory")
-    due, omitted = 0, []
-    before = _before(record)
+    before, held = _before(record), dict[str, frozenset[str]]()
+    receipt: str | None = None
     lookups = {event.ref: line for line, event in record.recalls("lookup")}
-    for line, event in record.of(Wrote):
-        facts = [written.name.removeprefix("fact:") for written in record.log.items(event)]
-        if event.purpose == "learn" and any(record.stored.get(old, line) < line for f in facts for old in before[f]):
-            due += 1
-            if event.op == "remember":
-                omitted += [f"L{lookups.get(facts[0], line)}"]
+    due, missed, ended = 0, list[str](), frozenset[str]()
+    """The lines of look-ups whose write replaced no old rule, and after which none was deprecated."""
+    for line, event in enumerate(record.log.events, 1):
+        if isinstance(event, Wrote):
+            items = record.log.items(event)
+            facts = [written.name.removeprefix("fact:") for written in items]
+            ended = frozenset(old for fact in facts for old in before.get(fact, ()))
+            receipt = None
+            if event.purpose == "learn" and any(record.stored.get(old, line) < line for old in ended):
+                due += 1
+                if not _reaches(event.replaces, held, ended):
+                    missed.append(receipt := f"L{lookups.get(facts[0], line)}")
+            for written, ids in zip(items, event.ids or (), strict=False):
+                held |= dict.fromkeys(ids, record.classifier.read(written.item.text).asserted)
+        elif isinstance(event, Retired) and event.rule == "replaced" and receipt and _reaches(event.ids, held, ended):
+            missed.remove(receipt)
+            receipt = None
     none = view.record.explain_uncontrolled("no fact was replaced while its predecessor was stored", *CONTROLS)
-    return proportion(len(omitted), due, omitted, none=none)
+    return proportion(len(missed), due, missed, none=none)
+
+
+def _reaches(ids: Sequence[str], held: Mapping[str, frozenset[str]], ended: frozenset[str]) -> bool:
+    """Whether one of these memories asserts what ended; one that a backend renamed does, as it was found."""
+    return any(held.get(each, ended) & ended for each in ids)
 
 
 _OF = " / eligible updates (old fact recalled by an earlier probe for it, new one acknowledged)"
@@ -259,8 +277,8 @@ METRICS: tuple[StoryMetric, ...] = (
     ),
     metric(
         "update_omission", "lower", "proportion",
-        "curated writes that added although a predecessor was stored (the look-up did not bring it) / curated writes "
-        "of a fact with a stored predecessor", update_omission, source="HaluMem",
+        "writes after a look-up that replaced or deprecated no memory of a predecessor although one was stored / "
+        "writes after a look-up of a fact with a stored predecessor", update_omission, source="HaluMem", version=3,
         aside="what a look-up missed, and what came of it is in the columns of the curated policy",
         words=Words(STALE, 70),
         label="look-ups that missed the old rule",

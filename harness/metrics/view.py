@@ -11,11 +11,13 @@ from typing import Literal, NamedTuple, TypeVar, cast
 
 from harness.adapter import Hit
 from harness.log.calls import ModelCall
-from harness.log.events import Choice, Event, Forgot, Recalled, Worked, Wrote
+from harness.log.events import Event, Forgot, Recalled, Retired, Worked, Wrote
+from harness.log.parts import Choice
 from harness.log.reader import Log
 from harness.model.backend import Declared, Fault
 from harness.model.facts import Stratum
-from harness.model.scenario import Decision, Job, Probe, Scenario, Session
+from harness.model.job import Decision, Job
+from harness.model.scenario import Probe, Scenario, Session
 from harness.model.trial import Arm, NotMeasured, ReadPolicy
 from harness.text.classify import Classifier, FactVerdict, Reading
 
@@ -46,7 +48,7 @@ class RecalledEntry(NamedTuple):
 
     @property
     def says_something(self) -> bool:
-        """Whether it speaks of a fact of the story at all."""
+        """Whether an entry speaks of a fact of the story at all."""
         reading = self.reading
         return bool(reading.asserted or reading.denied or reading.mentioned or reading.partial or reading.unclear)
 
@@ -149,7 +151,7 @@ class Record:
         return self.log.scenario
 
     def of(self, kind: type[E]) -> list[tuple[int, E]]:
-        """Those of its log."""
+        """Events of one kind in the log, with their lines."""
         return self.log.of(kind)
 
     @cached_property
@@ -174,7 +176,7 @@ class Record:
 
     @cached_property
     def _faults(self) -> list[tuple[int, Fault]]:
-        """Of all calls, with their lines."""
+        """Faults of all calls, with their lines."""
         faults = ((line, getattr(event, "fault", None)) for line, event in enumerate(self.log.events, 1))
         return [(line, fault) for line, fault in faults if fault]
 
@@ -191,7 +193,7 @@ class Record:
         backend = self.log.opened.backend
         if backend is None:
             return Declared(level="unsupported", note="no memory")
-        return backend.support.get(capability, Declared(level="unsupported", note="not declared when it was played"))
+        return backend.find_support(capability)
 
     def supports(self, capability: str) -> bool:
         return self.support(capability).supported
@@ -220,7 +222,7 @@ class Record:
         for position, span in enumerate(found.entries):
             hit = found.hits[span.hit]
             text = hit.text[span.start : span.end]
-            raw = self.classifier.read(text)
+            raw = self.classifier.hear(text)
             reading = raw.demote() if hit.superseded else raw
             spent += span.tokens
             yield RecalledEntry(
@@ -259,7 +261,7 @@ class Record:
 
     @cached_property
     def known_questions(self) -> tuple[PhrasingSeen, ...]:
-        """Those with a right answer that is no longer history: the primary ones."""
+        """Questions with a right answer that is no longer history: the primary ones."""
         return tuple(q for q in self.questions if q.probe.gold and not q.probe.history)
 
     def questions_in(self, stratum: Stratum) -> list[PhrasingSeen]:
@@ -303,7 +305,7 @@ class Record:
             if isinstance(event, Wrote) and event.ids is not None:
                 alive.difference_update(event.replaces)
                 alive.update(name for ids in event.ids for name in ids)
-            elif isinstance(event, Forgot) and event.said is not None:
+            elif isinstance(event, Forgot | Retired) and event.said is not None:
                 alive.difference_update(event.ids)
         return len(alive)
 

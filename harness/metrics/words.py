@@ -69,7 +69,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Words:
-    """How a measure is spoken of, and where it is shown.
+    """The words of a measure, and where it is shown.
 
     Attributes:
         thing: What a compared measure counts, so that `more` and `fewer` can stand before it.

@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from pathlib import PurePosixPath
 
-from harness.mine import naming, python, skipped, worth
-from harness.mine.seen import Renamed, Seen
+from harness.mine import exclusions, python, value_names, wording, worth
 from harness.mine.shapes import ChangeKind
+from harness.mine.value_changes import Renamed, Seen
+from harness.mine.wording import Wording
 from harness.mine.worth import Worth
 from harness.repo.changes import Commit, read_texts
 from harness.repo.checkout import Repo
@@ -59,7 +61,14 @@ class Candidate:
 
     @property
     def worth(self) -> Worth:
-        return worth.weigh(self.kind, self.file, self.key)
+        return worth.judge_worth(self.kind, self.file, self.key, *(stand.value for stand in self.stands[-2:]))
+
+    @cached_property
+    def wording(self) -> Wording:
+        """How it is asked for: without one it would be no candidate."""
+        found = wording.find(self.kind, self.what, self.key, [stand.value for stand in self.stands])
+        assert found is not None
+        return found
 
     @property
     def folder(self) -> str:
@@ -94,14 +103,14 @@ def chain(seen: Iterable[Seen | Renamed], times: Mapping[str, datetime]) -> list
 
 
 def list_candidates(repo: Repo, chains: Sequence[Chain], reasons: Counter[str]) -> list[Candidate]:
-    """Those whose newest value stands in one line of its file only; oldest first."""
+    """Candidates whose newest value stands in one line of its file only; oldest first."""
     found = []
     texts = read_texts(repo, [(each.stands[-1].commit, each.stands[-1].path) for each in chains])
     for each, text in zip(chains, texts, strict=True):
         if text is None:
             reasons["binary, very large, or no UTF-8 text"] += 1
             continue
-        made = skipped.skip_text(text) or _make(each, each.stands[-1].path, text)
+        made = exclusions.skip_text(text) or _make(each, each.stands[-1].path, text)
         if isinstance(made, str):
             reasons[made] += 1
         else:
@@ -110,7 +119,7 @@ def list_candidates(repo: Repo, chains: Sequence[Chain], reasons: Counter[str]) 
 
 
 def _list_newest(found: Sequence[Candidate], reasons: Counter[str]) -> list[Candidate]:
-    """Of those that one question would ask for, the last that changed: it alone may be what holds now."""
+    """The newest of the candidates that one question would ask for: it alone may be what holds now."""
     newest = {(each.file, each.what.casefold()): each for each in found}
     if len(newest) < len(found):
         reasons["what a later change is asked for by, too"] += len(found) - len(newest)
@@ -123,17 +132,17 @@ def _make(chain: Chain, path: str, text: str) -> Candidate | str:
     stands, commits = _cut_repeated(chain.stands, [each.commit for each in chain.seen])
     if len(stands) < 2:
         return "change that was taken back"
-    place = _find_line(last, text)
+    place = _find_line(last, text, [each.value for each in stands[:-1]])
     if isinstance(place, str):
         return place
     number, before, after = place
     if last.kind == "text" and _is_declared(last.shape.new, text):
         return "variable of an example"
-    section = naming.find_section(path, text.split("\n"), number).lower()
+    section = value_names.find_section(path, text.split("\n"), number).lower()
     if "dependencies" in section and re.match(r"[\d^~=<>*v]|\w+:", last.shape.new):
         return "pin of a dependency"
-    what, key = naming.name(last, path, text.split("\n"), number, before, after)
-    if not what:
+    what, key = value_names.name(last, path, text.split("\n"), number, before, after)
+    if not what or wording.find(last.kind, what, key, [each.value for each in stands]) is None:
         return "nothing that a question could call it by"
     values = [each.value for each in stands]
     if any(holds(what, ((value,),)) for value in values):
@@ -157,7 +166,7 @@ def _cut_repeated(stands: Sequence[Stand], commits: Sequence[Commit]) -> tuple[S
     return stands, commits
 
 
-def _find_line(last: Seen, text: str) -> tuple[int, str, str] | str:
+def _find_line(last: Seen, text: str, older: Sequence[str]) -> tuple[int, str, str] | str:
     """Where the value stands in a file by now: the line, and what is around the value; or why nowhere."""
     value = last.shape.new
     if last.name.startswith("python "):
@@ -179,7 +188,7 @@ def _find_line(last: Seen, text: str) -> tuple[int, str, str] | str:
         before, after = last.shape.before, row[len(start) :]
         if after[:1].isalnum():
             return "value that is not in a line of its own"
-    if list_values(before, after, text) != {value}:
+    if not says(before, after, text, value, older):
         return "line that says several things at once"
     return number, before, after
 
@@ -194,6 +203,12 @@ def _tells_alone(values: Sequence[str]) -> bool:
 def _is_declared(name: str, text: str) -> bool:
     """Whether the code in a document declares it: then it is a name of that example only."""
     return bool(re.search(rf"\b(?:const|let|var|function|def|fn|func)\s+{re.escape(name)}\b", text))
+
+
+def says(before: str, after: str, text: str, value: str, older: Iterable[str]) -> bool:
+    """Whether the lines of a file say this value only; where nothing stands around it, none of the older ones."""
+    found = list_values(before, after, text)
+    return found == {value} if before or after else value in found and found.isdisjoint(older)
 
 
 def list_values(before: str, after: str, text: str) -> set[str]:

@@ -12,10 +12,10 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from harness.mine import candidates, stories, toml
+from harness.mine import candidates, misled, reading, stories, toml
 from harness.mine.candidates import Candidate
-from harness.mine.seen import list_seen
 from harness.mine.stories import MinedStory
+from harness.mine.value_changes import list_seen
 from harness.mine.worth import Worth
 from harness.model.scenario import MINED
 from harness.repo.changes import Commit, list_commits
@@ -43,6 +43,7 @@ class Mined:
     Attributes:
         dropped: Candidates that a person dropped: only a page shows them.
         reasons: Why something is no candidate -> how often.
+        misled: Candidate in a file for agents -> for how many days it was wrong, None if nobody knows.
     """
 
     repo: Repo
@@ -51,6 +52,7 @@ class Mined:
     candidates: Sequence[Candidate]
     dropped: Sequence[Candidate]
     reasons: Mapping[str, int]
+    misled: Mapping[str, int | None]
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def search(
             f"{named}: nothing to mine in {plural(len(commits) - 1, 'change')} ({tell_most(reasons)}); "
             "name a repository with more history"
         )
-    return Mined(repo, location, commits, kept, dropped, reasons)
+    return Mined(repo, location, commits, kept, dropped, reasons, misled.count_days(repo, kept))
 
 
 def tell_most(reasons: Counter[str]) -> str:
@@ -127,21 +129,21 @@ def check_free(folder: Path) -> None:
 def find_candidates(repo: Repo, commits: Sequence[Commit], reasons: Counter[str]) -> list[Candidate]:
     """What these commits changed, oldest first; what is left out is counted with its reason."""
     chains = candidates.chain(list_seen(repo, commits, reasons), {each.hash: each.at for each in commits})
-    return candidates.list_candidates(repo, chains, reasons)
+    return reading.list_read(repo, candidates.list_candidates(repo, chains, reasons), reasons)
 
 
 def write(mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, cache: Path) -> list[MinedStory]:
     """Writes up to `amount` stories that hold into a folder that is new or empty, at once when all is whole."""
     check_free(folder)
     reasons = Counter(mined.reasons)
-    told = list_stories(mined, amount, seed, reasons)
+    stories = list_stories(mined, amount, seed, reasons)
     try:
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.absolute().parent))
     except OSError as error:
         raise MineError(f"{folder}: cannot be written: {error.strerror}") from None
     try:
-        kept = _write_stories(draft, told, fixtures, cache, reasons)
+        kept = _write_stories(draft, stories, fixtures, cache, reasons)
         if not kept:
             raise MineError(
                 f"{mined.location}: {plural(len(mined.candidates), 'candidate')}, too few for a story that holds "
@@ -158,45 +160,45 @@ def write(mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, ca
     except OSError as error:
         raise MineError(f"{folder}: cannot be written: {error.strerror}") from None
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        shutil.rmtree(draft, ignore_errors=True)  # once it was renamed there is none
     return kept
 
 
-def list_used(mined: Mined, told: Iterable[MinedStory]) -> list[Candidate]:
+def list_used(mined: Mined, stories: Iterable[MinedStory]) -> list[Candidate]:
     """What stories tell, oldest first."""
-    used = {name for story in told for name in story.used}
+    used = {name for story in stories for name in story.used}
     return [each for each in mined.candidates if each.id in used]
 
 
 def list_stories(mined: Mined, amount: int, seed: int, reasons: Counter[str]) -> list[MinedStory]:
     """Up to `amount` stories. Candidates of a group that does not hold get another chance beside other ones."""
-    told, left = list[MinedStory](), list(mined.candidates)
+    made, left = list[MinedStory](), list(mined.candidates)
     for turn in range(DRAWS):
-        for group in stories.draw(mined.repo, left, amount - len(told), f"{seed} {turn}"):
+        for group in stories.draw(mined.repo, left, amount - len(made), f"{seed} {turn}"):
             try:
-                story = stories.write(mined.repo, mined.location, group, mined.candidates, len(told) + 1, seed, reasons)
+                story = stories.write(mined.repo, mined.location, group, mined.candidates, len(made) + 1, seed, reasons)
             except FixtureError as error:  # a link out of the tree, in which no job may work
                 reasons[f"story that does not hold: {error}"] += 1
                 continue
             if story is not None:
-                told.append(story)
+                made.append(story)
                 left = stories.list_apart(left, [each for each in left if each.id in story.used])
-        if len(told) == amount:
+        if len(made) == amount:
             break
-    return told
+    return made
 
 
 def _write_stories(
-    draft: Path, told: Sequence[MinedStory], fixtures: Path, cache: Path, reasons: Counter[str]
+    draft: Path, stories: Sequence[MinedStory], fixtures: Path, cache: Path, reasons: Counter[str]
 ) -> list[MinedStory]:
     """Every job is done once in a real work tree; a story of which anything does not hold is left out."""
     (draft / MINED).mkdir()
-    files = {story.name: draft / MINED / f"{story.name}.toml" for story in told}
-    for story in told:
+    files = {story.name: draft / MINED / f"{story.name}.toml" for story in stories}
+    for story in stories:
         files[story.name].write_text(toml.dump(story.data), encoding="utf-8")
     problems = suite.validate(list(files.values()), fixtures, cache) if files else []
     kept = []
-    for story in told:
+    for story in stories:
         start = f"{files[story.name]}: "
         wrong = [line.removeprefix(start) for line in problems if line.startswith(start)]
         if wrong:
@@ -223,10 +225,12 @@ def _report(mined: Mined, kept: Sequence[MinedStory], seed: int, reasons: Mappin
                 "id": each.id,
                 "kind": each.kind,
                 "what": each.what,
+                "ask": each.wording.ask(each.what, each.file)["plain"],
                 "file": each.file,
                 "values": [stand.value for stand in each.stands],
                 "commits": [commit.hash for commit in each.commits],
                 "story": used.get(each.id),
+                **({"days_wrong": mined.misled[each.id]} if each.id in mined.misled else {}),
             }
             for each in mined.candidates
         ],

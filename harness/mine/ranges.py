@@ -30,8 +30,8 @@ from harness.repo.checks import WorkTrees
 from harness.repo.clone import URL, Clone, locate
 from harness.repo.names import find_commit
 from harness.report.words import plural
-from harness.selftest import working
-from harness.selftest.proof import Told
+from harness.selftest import job_checks
+from harness.selftest.proof import ScenarioProof
 from tasks import proofs, short, skeleton
 
 CHAINS = 3
@@ -170,7 +170,7 @@ def _choose(
 
 
 def _list_held(repo: Repo, candidates: Sequence[Candidate], moment: Commit) -> list[Candidate]:
-    """Those that had another value at a commit than they have now, from there on, without what was in between."""
+    """Candidates with another value at a commit than now, from there on, without what was in between."""
     then = [(each, _find_stand(each, moment)) for each in candidates]
     changed = [(each, stand) for each, stand in then if stand is not each.stands[-1]]
     places = [(commit, stand.path) for _, stand in changed for commit in (stand.commit, moment.hash)]
@@ -208,9 +208,9 @@ def _find_wrong(repo: Repo, file: Path, text: str, chains: Sequence[Chained]) ->
         return {chains[-1].name}
     wrong = stories.find_wrong(repo, scenario, chains)
     if not wrong:
-        told = Told(file, proofs.hashed(scenario, repo)[0], repo)
-        working.try_out(told, WorkTrees())
-        keys = [each.key.split(".") for each in told.breaches]
+        proof = ScenarioProof(file, proofs.add_hashes(scenario, repo)[0], repo)
+        job_checks.try_out(proof, WorkTrees())
+        keys = [each.key.split(".") for each in proof.breaches]
         wrong = {each.name for each in chains if any(each.name in key for key in keys)}
         wrong |= {chains[-1].name} if keys and not wrong else set()
     return wrong

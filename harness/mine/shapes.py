@@ -167,6 +167,10 @@ def find_shape(path: str, old: str, new: str) -> Shape | None:
     return _find_substitution(form, old, new) if form else None
 
 
+def is_command(text: str) -> bool:
+    return bool(_COMMAND.fullmatch(text))
+
+
 def find_dependency(path: str, row: str) -> tuple[int, int] | None:
     """Where a line of a manifest names another project's package."""
     found = _match_dependency(path, row)
@@ -208,6 +212,9 @@ def _find_setting(form: str, old: str, new: str) -> Shape | None:
     a, b = pattern.fullmatch(old), pattern.fullmatch(new)
     if not (a and b):
         return None
+    nested = form in ("yaml", "json") and old[: len(old) - len(old.lstrip())] != new[: len(new) - len(new.lstrip())]
+    if nested:  # another table has a key of this name
+        return None
     key = b["key"] or b.groupdict().get("name") or ""
     if (a["key"] or a.groupdict().get("name")) != key or _OPENING.match(a["value"]) or _OPENING.match(b["value"]):
         return None
@@ -227,6 +234,8 @@ def _find_substitution(form: str, old: str, new: str) -> Shape | None:
     a, b = list(_TOKEN.finditer(old)), list(_TOKEN.finditer(new))
     if form == "docs" and _COMMAND.fullmatch(old) and _COMMAND.fullmatch(new):
         return _cut_command(old, new)
+    if form == "docs" and (span := _find_span(old, new)):
+        return span
     if len(a) != len(b):
         return None
     differ = [at for at, (x, y) in enumerate(zip(a, b, strict=True)) if x[0] != y[0]]
@@ -243,6 +252,27 @@ def _find_substitution(form: str, old: str, new: str) -> Shape | None:
     if kind is None or not (left and right):
         return None
     return Shape(kind, "", before.lstrip(), after, left, right)
+
+
+def _find_span(old: str, new: str) -> Shape | None:
+    """Of several words in code marks, all of them, as the part that stayed is the same thing's."""
+    a, b = old.split("`"), new.split("`")
+    differ = [at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y]
+    if len(a) != len(b) or len(differ) != 1 or differ[0] % 2 == 0 or differ[0] == len(a) - 1:
+        return None
+    at = differ[0]
+    was, now = a[at].strip(), b[at].strip()
+    if not (was and now and " " in was + now) or _is_other_flag(was.split(), now.split()):
+        return None
+    kind: ChangeKind = "command" if is_command(was) and is_command(now) else "text"
+    before, after = "`".join(b[:at]) + "`", "`" + "`".join(b[at + 1 :])
+    return Shape(kind, "", before.lstrip(), after, was, now)
+
+
+def _is_other_flag(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether two commands are the same but for one flag: then that is what changed."""
+    differ = [pair for pair in zip(old, new, strict=False) if pair[0] != pair[1]]
+    return len(old) == len(new) and len(differ) == 1 and all(map(_FLAG.fullmatch, differ[0]))
 
 
 def _cut_command(old: str, new: str) -> Shape:

@@ -6,6 +6,7 @@ hold, and the checks of its jobs read the files as they are there.
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from collections import Counter
@@ -17,12 +18,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.mine.candidates import Candidate, Stand, list_values
+from harness.mine.candidates import Candidate, Stand, says
 from harness.model.scenario import MINED, Scenario
 from harness.repo.changes import read_texts
 from harness.repo.checkout import Repo
-from harness.selftest import wording
-from harness.selftest.proof import Told
+from harness.selftest import text_checks
+from harness.selftest.proof import ScenarioProof
 from harness.text.classify import Classifier
 from tasks import proofs, short
 
@@ -72,7 +73,8 @@ class MinedStory:
 def draw(repo: Repo, candidates: Sequence[Candidate], amount: int, seed: str) -> list[list[Candidate]]:
     """Up to `amount` groups of candidates that changed about the same time, oldest first; no two share a commit.
 
-    Drawn by seed, in turn from each kind of change, and in it from each folder, so that none fills the suite.
+    What an agent needs most comes first. Of what it needs as much, drawn by seed, in turn from each kind of change, and
+    in it from each folder, so that none fills the suite.
     """
     size = max(FEWEST, min(MOST, len(candidates) // max(1, amount)))
     rolled = random.Random(f"mine {seed}")  # noqa: S311  reproducible on purpose
@@ -80,7 +82,7 @@ def draw(repo: Repo, candidates: Sequence[Candidate], amount: int, seed: str) ->
     for each in _thin(candidates, rolled):
         kinds.setdefault(each.kind, {}).setdefault(each.folder, []).append(each)
     turns = [list(_take_turns([some for _, some in sorted(own.items())], rolled)) for _, own in sorted(kinds.items())]
-    ordered = list(_take_turns(turns, rolled))
+    ordered = sorted(_take_turns(turns, rolled), key=lambda each: -each.worth)
     chosen = sorted(ordered[: amount * size], key=lambda each: (each.changed, each.id))
     groups = list[list[Candidate]]()
     while chosen and len(groups) < amount:
@@ -99,15 +101,18 @@ def _take_turns(several: Sequence[Sequence[Candidate]], rolled: random.Random) -
         yield from (some[at] for some in order if at < len(some))
 
 
-def list_apart(candidates: Iterable[Candidate], told: Iterable[Candidate]) -> list[Candidate]:
-    """Those of which no commit is told yet: what one commit did is one case, and two stories may not share it."""
-    known = {name for each in told for name in _list_changes(each)}
-    return [each for each in candidates if known.isdisjoint(_list_changes(each))]
+def list_apart(candidates: Iterable[Candidate], chosen: Iterable[Candidate]) -> list[Candidate]:
+    """Candidates of which no cause is told yet: what one commit did is one case, and two stories may not share it."""
+    known = {name for each in chosen for name in _list_causes(each)}
+    return [each for each in candidates if known.isdisjoint(_list_causes(each))]
 
 
-def _list_changes(candidate: Candidate) -> set[str]:
-    """The commits that a story tells of it."""
-    return {each.hash for each in candidate.commits[-STANDS + 1 :]}
+def _list_causes(candidate: Candidate) -> set[str]:
+    """The commits that a story tells of it, and its steps: one key that goes from one value to another is one
+    mechanical change, however many files and commits it takes."""
+    values = [each.value for each in candidate.stands[-STANDS:]]
+    steps = {"\0".join([candidate.key, *step]) for step in itertools.pairwise(values)}
+    return {each.hash for each in candidate.commits[-STANDS + 1 :]} | steps
 
 
 def _thin(candidates: Iterable[Candidate], rolled: random.Random) -> Iterator[Candidate]:
@@ -131,7 +136,8 @@ def _gather(repo: Repo, candidates: Sequence[Candidate], size: int) -> tuple[lis
     for at, each in enumerate(candidates[1:], 1):
         if len(group) == size or len(rest) > PATIENCE:
             return group, [*rest, *candidates[at:]]
-        apart = all(stand_apart(one, each) for one in group)
+        causes = Counter(name for one in (*group, each) for name in _list_causes(one))
+        apart = all(stand_apart(one, each) for one in group) and max(causes.values()) <= OF_ONE
         if apart and len(list(list_standing(repo, group, each.stands[-1]))) == len(group):
             group.append(each)
         else:
@@ -160,7 +166,7 @@ def write(
     rolled.shuffle(rest)
     while len(left) >= FEWEST:
         chains = [Chained(name, each) for name, each in zip(name_chains(left), left, strict=True)]
-        data = _tell(repo, location, chains, end, rest[:1], number)
+        data = _tell(repo, location, chains, end, rest[:1])
         name = f"{number:03d}-{chains[0].name}"[:50].rstrip("-")
         try:
             scenario = Scenario.model_validate({**short.expand(data), "id": f"{MINED}/{name}"})
@@ -181,17 +187,18 @@ def _shorten(candidate: Candidate) -> Candidate:
 
 
 def list_standing(repo: Repo, group: Sequence[Candidate], end: Stand) -> Iterator[Candidate]:
-    """Those whose newest value the file still says at the end of the story."""
+    """Candidates whose newest value the file still says at the end of the story."""
     texts = read_texts(repo, [(end.commit, each.file) for each in group])
     for each, text in zip(group, texts, strict=True):
-        if text is not None and list_values(each.before, each.after, text) == {each.stands[-1].value}:
+        older = [stand.value for stand in each.stands[:-1]]
+        if text is not None and says(each.before, each.after, text, each.stands[-1].value, older):
             yield each
 
 
 def name_chains(candidates: Sequence[Candidate]) -> list[str]:
     found: list[str] = []
     for each in candidates:
-        words = re.findall(r"[a-z0-9]+", f"{each.what}".lower().replace("the gap in", each.kind))
+        words = re.findall(r"[a-z0-9]+", each.what.lower())
         name = "-".join(words)[:32].strip("-") or each.kind
         while name in found:
             name += "x"
@@ -203,10 +210,9 @@ def name_chains(candidates: Sequence[Candidate]) -> list[str]:
 
 
 def _tell(
-    repo: Repo, location: str, chains: Sequence[Chained], end: Stand, unknown: Sequence[Candidate], number: int
+    repo: Repo, location: str, chains: Sequence[Chained], end: Stand, unknown: Sequence[Candidate]
 ) -> dict[str, Any]:
     named = location.rstrip("/").removesuffix("/.git").removesuffix(".git").rsplit("/", 1)[-1]
-    files = sorted({each.candidate.file for each in chains})
     return {
         "schema": 1,
         "version": 1,
@@ -217,12 +223,12 @@ def _tell(
         "fixture": {"git": location, "commit": repo.history.commits[-1]},
         "scope": {"repo": named},
         "facts": [fact for each in chains for fact in list_facts(each)],
-        "sessions": [*_learning(repo, chains), *_asking(chains, end, unknown, files)],
+        "sessions": [*_plan_learning(repo, chains), *_plan_questions(chains, end, unknown)],
     }
 
 
 def list_facts(chained: Chained) -> Iterator[dict[str, Any]]:
-    """Its values in the short form, oldest first."""
+    """The values of a chain in the short form, oldest first."""
     candidate = chained.candidate
     key = {} if candidate.key == candidate.what else {"key": candidate.key}
     for at, stand in enumerate(candidate.stands):
@@ -232,10 +238,11 @@ def list_facts(chained: Chained) -> Iterator[dict[str, Any]]:
             **({"supersedes": chained.fact(at - 1)} if at else {}),
             "source": {"commit": stand.commit[:HASH], "path": stand.path, "line": stand.line},
             "says": {"what": candidate.what, **key, "value": stand.value},
+            **candidate.wording.tell(stand.value, stand.path),
         }
 
 
-def _learning(repo: Repo, chains: Sequence[Chained]) -> list[dict[str, Any]]:
+def _plan_learning(repo: Repo, chains: Sequence[Chained]) -> list[dict[str, Any]]:
     """A session ends where it would learn that what it learnt holds no longer; one in the middle works, too."""
     told = sorted(
         ((stand, each, at) for each in chains for at, stand in enumerate(each.candidate.stands)),
@@ -250,9 +257,7 @@ def _learning(repo: Repo, chains: Sequence[Chained]) -> list[dict[str, Any]]:
     for number, part in enumerate(parts, 1):
         last = part[-1][0]
         steps: list[dict[str, Any]] = [  # what was recalled before a change shows whether it still is after it
-            {"do": "probe", "id": f"{each.name}-before", "asks": each.fact(at - 1)}
-            for _, each, at in part
-            if at > 0 and each.fact(at) == each.newest
+            _ask(each, at - 1, f"{each.name}-before") for _, each, at in part if at > 0 and each.fact(at) == each.newest
         ]
         steps.append({"do": "learn", "facts": [each.fact(at) for _, each, at in part]})
         if number == (len(parts) + 1) // 2 + 1 < len(parts):
@@ -260,6 +265,12 @@ def _learning(repo: Repo, chains: Sequence[Chained]) -> list[dict[str, Any]]:
             steps += _job("then", _decide(repo, known, last))
         sessions.append(_session(f"day-{number}", last.at, last.commit, steps))
     return sessions
+
+
+def _ask(chained: Chained, at: int, name: str) -> dict[str, Any]:
+    candidate = chained.candidate
+    asked = candidate.wording.ask(candidate.what, candidate.stands[at].path)
+    return {"do": "probe", "id": name, "asks": chained.fact(at), "ask": asked}
 
 
 def _decide(repo: Repo, known: Sequence[tuple[Stand, Chained, int]], now: Stand) -> list[dict[str, Any]]:
@@ -271,29 +282,33 @@ def _decide(repo: Repo, known: Sequence[tuple[Stand, Chained, int]], now: Stand)
     return [
         make_decision(each, at, stand.path)
         for (stand, each, at), text in zip(changed, texts, strict=True)
-        if text is not None and list_values(each.candidate.before, each.candidate.after, text) == {stand.value}
+        if text is not None and _decides(each.candidate, at, text)
     ][:DECISIONS]
 
 
+def _decides(candidate: Candidate, at: int, text: str) -> bool:
+    older = [stand.value for stand in candidate.stands[:at]]
+    return says(candidate.before, candidate.after, text, candidate.stands[at].value, older)
+
+
 def make_decision(chained: Chained, at: int, file: str) -> dict[str, Any]:
-    """In the short form: what the file has to say where the fact's value is right."""
+    """A decision in the short form: what the file has to say where the fact's value is right."""
     candidate = chained.candidate
     line = f"{candidate.before}{{value}}{candidate.after}"
     moved = {} if candidate.stands[at].path == file else {"file": file}
-    return {"id": chained.name, "asks": chained.fact(at), "line": line, **moved}
+    question = candidate.wording.ask(candidate.what, file)["plain"]
+    return {"id": chained.name, "asks": chained.fact(at), "question": question, "line": line, **moved}
 
 
 def _job(name: str, decisions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{"do": "job", "id": name, "decisions": list(decisions)}] if decisions else []
 
 
-def _asking(
-    chains: Sequence[Chained], end: Stand, unknown: Sequence[Candidate], files: Sequence[str]
-) -> Iterator[dict[str, Any]]:
-    probes: list[dict[str, Any]] = [{"do": "probe", "id": each.name, "asks": each.newest} for each in chains]
+def _plan_questions(chains: Sequence[Chained], end: Stand, unknown: Sequence[Candidate]) -> Iterator[dict[str, Any]]:
+    probes = [_ask(each, len(each.candidate.stands) - 1, each.name) for each in chains]
     probes.append({"do": "probe", "id": "earlier", "asks": chains[0].newest, "history": True})
     for each in unknown:
-        asked = short.ask(each.what, each.file)
+        asked = each.wording.ask(each.what, each.file)["plain"]
         probes.append({"do": "probe", "id": "unknown", "ask": {"plain": asked}})
     yield _session("questions", end.at + timedelta(hours=1), end.commit, probes)
     decisions = [make_decision(each, len(each.candidate.stands) - 1, each.candidate.file) for each in chains]
@@ -312,12 +327,12 @@ def _session(name: str, at: object, commit: str, steps: Sequence[Mapping[str, An
 
 def find_wrong(repo: Repo, scenario: Scenario, chains: Sequence[Chained]) -> set[str]:
     """The chains whose texts or lines do not hold; where a problem names none, the last one has to go."""
-    resolved, found = proofs.hashed(scenario, repo)
+    resolved, found = proofs.add_hashes(scenario, repo)
     found = found or list(proofs.problems(resolved, repo))
     if not found:
-        told = Told(Path(scenario.id), resolved, repo)
-        wording.texts(told)
-        found = [f"{each.key}: {each.reason}" for each in told.breaches]
+        proof = ScenarioProof(Path(scenario.id), resolved, repo)
+        text_checks.check_texts(proof)
+        found = [f"{each.key}: {each.reason}" for each in proof.breaches]
     wrong: set[str] = set()
     for problem in found:
         key = problem.split(": ")[0]
@@ -333,7 +348,8 @@ def _list_others(scenario: Scenario, rest: Sequence[Candidate], rolled: random.R
     classifier, told = Classifier(scenario), set[str]()
     for each in rest:
         for stand in each.stands[:STANDS]:
-            text = short.phrase(each.what, stand.value, stand.path)[rolled.choice(_STRATA)]
+            phrased = {**short.phrase(each.what, stand.value, stand.path), **each.wording.tell(stand.value, stand.path)}
+            text = phrased[rolled.choice(_STRATA)]
             if len(told) < OTHERS and text not in told and not classifier.by_rules(text).named:
                 told.add(text)
                 yield text

@@ -25,8 +25,8 @@ _DECIDES = re.compile(
 )
 _TOOLS = re.compile(
     r"(?:^|/)\.(?:eslintrc|prettierrc|editorconfig|clang-format|stylelintrc|golangci|flake8|pylintrc|rubocop|markdownlint|"
-    r"codecov|coveragerc|pre-commit-config|yamllint)[\w.-]*$|(?:^|/)(?:tsconfig[\w.-]*\.json|typedoc\.json|renovate\.json5?|"
-    r"mkdocs\.ya?ml|_config\.ya?ml|\.?cspell[\w.-]*|biome\.json)$",
+    r"codecov|coveragerc|pre-commit-config|yamllint|vscode/|idea/|zed/)[\w.-]*$|(?:^|/)(?:tsconfig[\w.-]*\.json|typedoc\.json|renovate\.json5?|"
+    r"mkdocs\.ya?ml|tslint\.json|deny\.toml|cliff\.toml|_config\.ya?ml|\.?cspell[\w.-]*|biome\.json)$",
     re.IGNORECASE,
 )
 AGENT_FILE = re.compile(
@@ -36,13 +36,22 @@ AGENT_FILE = re.compile(
 """Where a repository tells agents what to do: a line of these that was wrong, misled them."""
 
 
-def weigh(kind: ChangeKind, file: str, key: str) -> Worth:
+def judge_worth(kind: ChangeKind, file: str, key: str, old: str = "", new: str = "") -> Worth:
+    """Args:
+    old, new: The last two values, by which a module that only moved is told from another one.
+    """
     if AGENT_FILE.search(file) or kind in ("command", "dependency", "record", "flag"):
         return ACTS
     if _TOOLS.search(file):
         return SETS
-    if kind in ("name", "text"):
+    if kind in ("name", "text") or (kind == "place" and _is_moved(old, new)):
         return SETS
     if kind == "setting":
         return ACTS if _DEPLOYED.search(file) or _DECIDES.search(key) else USES
     return USES
+
+
+def _is_moved(old: str, new: str) -> bool:
+    """Whether a module of the repository's own has another folder: by its name it is found all the same."""
+    last = [re.split(r"[/.:]", each)[-1] for each in (old, new)]
+    return last[0] == last[1] or (old[:1] == new[:1] == ".")

@@ -68,9 +68,15 @@ class Backend(Model):
 
     @property
     def words_its_own(self) -> bool:
-        """It may bring what nobody stored: a control (`placebo` does), or one with a model inside."""
+        """True for a backend that may bring what nobody stored: a control (`placebo` does), or one
+        with a model inside.
+        """
         return self.control or self.supports("extracts")
 
+    def find_support(self, capability: str) -> Declared:
+        """What it declares; what it says nothing of it does not have."""
+        return self.support.get(capability, Declared(level="unsupported", note="not declared when it was played"))
+
     def supports(self, capability: str) -> bool:
-        """Whether it declares the capability, native or emulated. What it says nothing of it does not have."""
-        return capability in self.support and self.support[capability].supported
+        """Whether it declares the capability, native or emulated."""
+        return self.find_support(capability).supported

@@ -76,7 +76,7 @@ class Plan(Model):
 
     @cached_property
     def digest(self) -> str:
-        """As `trial.digest`, of a piece at a time."""
+        """The digest of a plan, made as `trial.digest` makes one, a piece at a time."""
         return digest_each(map(_PIECE.dump_python, self.pieces), "pieces")
 
     def of(self, *roles: str) -> tuple[Piece, ...]:

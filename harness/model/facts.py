@@ -10,12 +10,12 @@ from pydantic import AwareDatetime, BeforeValidator, Field, StringConstraints
 from harness.adapter import Scope, Source
 from harness.model.trial import Model
 
-SLUG, LINE, WORD, COMMIT = r"^[a-z0-9]+(-[a-z0-9]+)*$", r"^[^\r\n]+$", r"^[^\x00]*$", r"^[0-9a-f]{40}$"
+SLUG, LINE, WORD, COMMIT = r"^[a-z0-9]+(-[a-z0-9]+)*$", r"^[^\r\n]+$", r"^[^\x00]*$", r"^[0-9a-f]{40}([0-9a-f]{24})?$"
 PATTERNS = {
     SLUG: "must be lower-case letters, digits and single hyphens, as in two-names-ago",
     LINE: "must be one line",
     WORD: "must not contain a NUL character",
-    COMMIT: "must be a whole commit id, 40 hexadecimal digits",
+    COMMIT: "must be a whole commit id, 40 or 64 hexadecimal digits",
 }
 """What each pattern of a text asks for, in words."""
 Slug = Annotated[str, StringConstraints(pattern=SLUG, max_length=60)]

@@ -19,7 +19,7 @@ class PricesError(ValueError):
 
 
 class Price(Model):
-    """Of a million tokens.
+    """Prices of a million tokens.
 
     Attributes:
         cached: Of prompt tokens that the provider read from its cache; None: as other prompt tokens.
@@ -30,7 +30,7 @@ class Price(Model):
     cached: float | None = Field(None, ge=0)
 
     def cost(self, prompt: int, completion: int, cached: int = 0) -> float:
-        """Of so many tokens; `cached` are among those of the prompt."""
+        """The cost of so many tokens; `cached` are among those of the prompt."""
         read = self.prompt if self.cached is None else self.cached
         return ((prompt - cached) * self.prompt + cached * read + completion * self.completion) / MILLION
 

@@ -18,6 +18,7 @@ from harness.model.scenario import Kind
 from harness.model.trial import (
     SCRIPTED,
     Definition,
+    Feed,
     Interval,
     Measure,
     Model,
@@ -83,7 +84,9 @@ class Contrast(Model):
     measures: Mapping[str, Pooled]
 
 
-Family = Literal["cold", "pairs", "dump"]
+TRIFLE = 0.01
+"""The share of a backend's calls that may fail before nothing is concluded from its row."""
+Family = Literal["cold", "writes", "pairs", "dump"]
 """cold: a row against no memory, beside itself alone. pairs: rows with each other. dump: rows with `full_context`."""
 Verdict = Literal["left-better", "right-better", "no-difference-shown"]
 
@@ -113,7 +116,10 @@ class Comparison(Model):
 
     Attributes:
         write_policy, read_policy: Of whichever has a memory.
-        compared: So many comparisons were adjusted together. In the family `cold` all are of the row itself.
+        compared: So many comparisons were adjusted together. In the families `cold` and `writes` all are of the row
+            itself.
+        left: In the family `writes` the same row as `right`, with memory that is only added to; `write_policy` is what
+            the right side does.
         able: So many scenarios can show a difference at all; without it `p` and verdict say nothing.
     """
 
@@ -165,6 +171,7 @@ class Conditions(Model):
     headline_read: ReadPolicy = "trusting"
     undated: bool = Field(False, exclude_if=lambda undated: not undated)
     writer: str = Field(SCRIPTED, exclude_if=lambda writer: writer == SCRIPTED)
+    feed: Feed = Field("facts", exclude_if=lambda feed: feed == "facts")
 
 
 class Unplayed(Model):
@@ -176,7 +183,11 @@ class Unplayed(Model):
 
 
 class Story(Model):
-    """A scenario of the run, so that a report needs no look at the suite."""
+    """A scenario of the run, so that a report needs no look at the suite.
+
+    Attributes:
+        commits: Of a mined one, those that changed what it tells: no other story of its suite tells one of them.
+    """
 
     id: str
     kind: Kind
@@ -190,6 +201,7 @@ class Story(Model):
     probes: int
     jobs: int
     decisions: int
+    commits: int = Field(0, exclude_if=lambda commits: not commits)
 
 
 class Suite(Model):
@@ -273,6 +285,7 @@ class Results(Model):
 
     Attributes:
         like_oracle: Ranked rows that are equal to the control `oracle` in every decision and every answer.
+        calls: Of each backend of which some failed, how many it was asked for in all, in stories and drills.
     """
 
     schema_: Literal[1] = Field(1, alias="schema")
@@ -285,6 +298,7 @@ class Results(Model):
     comparisons: tuple[Comparison, ...]
     twins: tuple[TwinGroup, ...] = ()
     like_oracle: tuple[str, ...] = ()
+    calls: Mapping[str, int] = Field({}, exclude_if=lambda calls: not calls)
     trust_definitions: Mapping[str, Definition] = {}
     trust: tuple[TrustCell, ...] = ()
     faults: tuple[Faults, ...] = ()
@@ -315,6 +329,15 @@ class Results(Model):
         allowed = self.run.allowed_faults
         return {
             name: own for name, own in self.group_faults().items() if sum(e.count for e in own) > allowed.get(name, 0)
+        }
+
+    def doubted(self) -> dict[str, list[Faults]]:
+        """Of those, the backends of which more calls failed than may pass as a trifle: what their rows say may be the
+        failures' doing. Of a trifle, what the calls would have brought counts as missing."""
+        return {
+            name: own
+            for name, own in self.beyond().items()
+            if sum(each.count for each in own) > TRIFLE * self.calls.get(name, 0)
         }
 
     def list_comparisons(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
@@ -16,7 +16,6 @@ from harness.model.facts import (
     CANARY,
     COMMIT,
     STRATA,
-    WORD,
     Fact,
     Line,
     MemoryType,
@@ -25,16 +24,16 @@ from harness.model.facts import (
     Stratum,
     Text,
 )
+from harness.model.job import Job
+from harness.model.transcript import Message
 from harness.model.trial import Model
 
-Command = Annotated[tuple[Annotated[str, StringConstraints(pattern=WORD)], ...], Field(min_length=1)]
 Kind = Literal[
     "refactor", "rename", "migration", "stale-deploy-rule", "incident-override", "unfinished-work",
     "preference", "cross-repo", "branch-scope", "failed-session", "secret-erasure", "experiment", "mined",
 ]  # fmt: skip
 MINED: Kind = "mined"
 """Of stories that were written from a history: never in one suite with stories of authors."""
-DecisionOutcome = Literal["right", "stale", "lure", "other", "unresolved", "failed"]
 
 
 class Pinned(Model):
@@ -119,65 +118,16 @@ class Probe(Model):
     history: bool = False
 
 
-class Option(Model):
-    """A value that a decision can take, and the fact that leads there."""
-
-    value: Line
-    verdict: Literal["right", "stale", "lure"]
-    fact: Slug
-
-
-class Edit(Model):
-    """Replaces the one occurrence of `old` in a file; `{value}` stands for the chosen value. No `old`: a new file."""
-
-    path: str
-    old: str | None = None
-    new: str
-
-
-class Decision(Model):
-    """A choice in a job. `check` runs in the work tree and prints the value that it sees there, or nothing."""
-
-    id: Slug
-    question: Line
-    edits: tuple[Edit, ...] = Field(min_length=1)
-    check: Command
-    options: tuple[Option, ...] = Field(min_length=2)
-
-    def option(self, value: str | None) -> Option | None:
-        return next((option for option in self.options if option.value == value), None)
-
-    @property
-    def right(self) -> Option:
-        return next(option for option in self.options if option.verdict == "right")
-
-    def judge(self, exit_code: int, value: str | None) -> DecisionOutcome:
-        """What a check saw in the work tree, by its exit code and the value that it printed."""
-        if exit_code != 0:
-            return "failed"
-        if value is None:
-            return "unresolved"
-        option = self.option(value)
-        return option.verdict if option else "other"
-
-
-class Job(Model):
-    """A repo task: decide, edit, run the commands, check. `relevant` are the files that a good engineer opens."""
-
-    do: Literal["job"]
-    id: Slug
-    goal: Line
-    relevant: tuple[str, ...] = Field(min_length=1)
-    decisions: tuple[Decision, ...] = Field(min_length=1, max_length=4)
-    run: tuple[Command, ...] = ()
-
-
 Step = Annotated[Learn | Remember | Forget | Probe | Job, Field(discriminator="do")]
 
 
 class Session(Model):
     """One sitting: when, by whom, at which commit (the number of a patch, or a hash in a pinned repository), and what
-    happened."""
+    happened.
+
+    Attributes:
+        transcript: What was said in it; empty where a story tells its facts alone.
+    """
 
     id: Slug
     at: AwareDatetime
@@ -185,6 +135,16 @@ class Session(Model):
     commit: str
     scope: Scope | None = None
     steps: tuple[Step, ...] = Field(min_length=1)
+    transcript: tuple[Message, ...] = Field((), exclude_if=lambda transcript: not transcript)
+
+    def cite(self, facts: Iterable[str]) -> str:
+        """What a memory of these facts names as its session: with a transcript, `ID#N` for the first message, from 1,
+        that speaks of one of them."""
+        wanted = frozenset(facts)
+        numbers = (at for at, message in enumerate(self.transcript, 1) if wanted & message.anchored)
+        telling = (at for at, message in enumerate(self.transcript, 1) if wanted.intersection(message.tells))
+        number = next(telling, next(numbers, None))
+        return self.id if number is None else f"{self.id}#{number}"
 
 
 Standing = Literal["current", "superseded", "out-of-scope", "retracted"]
@@ -195,6 +155,7 @@ class Scenario(Model):
 
     Attributes:
         others: What else is true of its repository, in sentences that tell none of its facts: noise takes them first.
+        needs: Programs that its tests run, beside Python and git. Where one is not installed, the story is left out.
     """
 
     id: str
@@ -208,6 +169,14 @@ class Scenario(Model):
     facts: tuple[Fact, ...] = Field(min_length=1)
     sessions: tuple[Session, ...] = Field(min_length=1)
     others: tuple[Line, ...] = Field((), exclude_if=lambda others: not others)  # so that no other digest moves
+    needs: tuple[Annotated[str, StringConstraints(pattern=r"^[\w.+-]+$")], ...] = Field(
+        (), exclude_if=lambda needs: not needs
+    )
+
+    @property
+    def spoken(self) -> bool:
+        """Whether the scenario has its sessions as they were spoken, and not what is learnt in them alone."""
+        return any(session.transcript for session in self.sessions)
 
     @cached_property
     def by_id(self) -> Mapping[str, Fact]:
@@ -216,6 +185,12 @@ class Scenario(Model):
     @cached_property
     def successor(self) -> Mapping[str, Fact]:
         return {fact.supersedes: fact for fact in self.facts if fact.supersedes}
+
+    @cached_property
+    def changes(self) -> frozenset[str]:
+        """The commits by which one of its facts took another one's place."""
+        after = (fact.source.commit for fact in self.facts if fact.supersedes and fact.source)
+        return frozenset(commit for commit in after if commit)
 
     @cached_property
     def forgotten(self) -> Mapping[str, datetime]:
@@ -249,6 +224,22 @@ class Scenario(Model):
     def jobs(self) -> list[tuple[Session, Job]]:
         """The list is kept, as most measures ask for it: read only."""
         return self._jobs
+
+    def find_day(self, session: Session, probe: Probe) -> datetime:
+        """The story time that a probe asks about: of one about the past the last session in which its gold held."""
+        if not (probe.history and probe.gold):
+            return session.at
+        place = self.place(session)
+        held = [
+            each.at
+            for each in self.sessions
+            if each.at <= session.at
+            and all(
+                self.by_id[name].since <= each.at and self.find_standing(name, each.at, place) == "current"
+                for name in probe.gold
+            )
+        ]
+        return max(held, default=session.at)
 
     def place(self, session: Session) -> Scope:
         """The scope from which a session asks."""
@@ -329,6 +320,12 @@ class Scenario(Model):
             for text in fact.own_texts():
                 for name in (*text.asserts, *text.denies, *text.mentions):
                     yield f"facts.{fact.id}", name
+        for session in self.sessions:
+            for at, message in enumerate(session.transcript, 1):
+                yield from ((f"transcripts.{session.id}.messages.{at}", name) for name in sorted(message.anchored))
+        yield from self._step_references()
+
+    def _step_references(self) -> Iterator[tuple[str, str]]:
         for session, step in self.steps():
             key = f"sessions.{session.id}.{step.do}"
             if isinstance(step, Learn | Forget):
@@ -345,7 +342,7 @@ class Scenario(Model):
         wanted = {"right": "current", "stale": "superseded", "lure": "out-of-scope"}
         for decision in job.decisions:
             key = f"jobs.{job.id}.{decision.id}"
-            yield from self._find_repeated(f"{key}.options", [option.value for option in decision.options])
+            yield from self._find_repeated(f"{key}.options", decision.list_values())
             if [option.verdict for option in decision.options].count("right") != 1:
                 yield f"{key}.options: exactly one must be right"
             for option in decision.options:

@@ -11,13 +11,24 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-WritePolicy = Literal["append", "curated"]
+WritePolicy = Literal[
+    "append", "curated", "matched", "deprecate", "expire", "on-commit", "deprecate-on-commit", "reviewed"
+]
+"""What an agent does with its memory beside adding what it learnt: harness/play/writing has each."""
+USUAL_WRITES: tuple[WritePolicy, ...] = ("append", "curated")
+"""Those that are played unless others are asked for."""
 ReadPolicy = Literal["trusting", "newest", "verifying", "model"]
 """model: a chat model reads what came back, and believes what it will."""
 READ_POLICIES: tuple[ReadPolicy, ...] = ("trusting", "newest", "verifying")
 """Those of the scripted reader."""
 DrillSize = int | Literal["least"]
 """least: of each drill the size at which the self-test proves that it catches every planted fault."""
+Feed = Literal["facts", "sessions", "native"]
+"""What a memory is told of a session: what was learnt in it, a sentence each; all that was said, in pieces of ours; or
+all that was said, to be captured in the backend's own way (`observe`)."""
+FED: Mapping[Feed, str] = {
+    "facts": "", "sessions": "fed with sessions", "native": "fed with sessions that each backend captures itself",
+}  # fmt: skip
 Arm = Literal["cold", "warm"]
 Split = Literal["all", "dev", "held"]
 SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
@@ -140,7 +151,7 @@ class Selection(Model):
     backends: tuple[Spec, ...]
     scenarios: tuple[str, ...] = ()
     split: Split = "all"
-    writes: tuple[WritePolicy, ...] = ("append", "curated")
+    writes: tuple[WritePolicy, ...] = USUAL_WRITES
     noise: tuple[int, ...] = DEFAULT_NOISE
     seeds: tuple[int, ...] = (1,)
     k: int = DEFAULT_K
@@ -156,6 +167,12 @@ class Selection(Model):
     """Who decides what is remembered: `chat@MODEL`, if a chat model does."""
     undated: bool = False
     """Every memory is written with the date of the story's first session: which of two rivals is newer is not told."""
+    feed: Feed = "facts"
+
+    @property
+    def headline_write(self) -> WritePolicy:
+        """The one way of writing of the headline table: append, or the first that was asked for."""
+        return "append" if "append" in self.writes else self.writes[0]
 
     @property
     def headline_noise(self) -> int:
@@ -177,6 +194,7 @@ class Trial(Model):
     # What most trials lack is not told, so that they keep their ids.
     undated: bool = Field(False, exclude_if=lambda undated: not undated)
     writer: str = Field(SCRIPTED, exclude_if=lambda writer: writer == SCRIPTED)
+    feed: Feed = Field("facts", exclude_if=lambda feed: feed == "facts")
 
     @cached_property
     def id(self) -> str:
@@ -185,6 +203,7 @@ class Trial(Model):
             self.backend or "cold",
             self.scenario.rpartition("/")[2],
             self.write_policy or "",
+            "" if self.feed == "facts" else self.feed,
             f"n{self.noise}",
             f"s{self.seed}",
         ]

@@ -9,6 +9,7 @@ from harness.adapter import Server
 from harness.backend import client, environments, interpreters, registry, servers
 from harness.backend.client import Deadlines, MemoryFault
 from harness.backend.environments import EnvironmentFault
+from harness.backend.replies import Description
 from harness.gateway.embedder import choose
 from harness.machine import extras, leftovers
 from harness.model.backend import SOUND, Backend
@@ -57,7 +58,7 @@ class Backends:
 
     @property
     def taking_over(self) -> Mapping[str, str]:
-        """Those that another release is played with, whose stores they can take over: label -> that release's."""
+        """Backends that take over stores of an older release: label -> that release's."""
         return {label: playable.older for label, playable in self.playables.items() if playable.older}
 
 
@@ -80,7 +81,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
             if entry.reference is None:
                 continue
             try:
-                said = client.describe(
+                description = client.describe(
                     entry.reference,
                     home / str(len(playables)),
                     deadlines,
@@ -93,32 +94,45 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
                 if not isinstance(error, EnvironmentFault):
                     undescribed.append(spec.label)
                 continue
-            registry.check_settings(spec, said.settings, said.problem)
-            reason = servers.explain_missing(said.server) if said.server else None
-            inside = said.support["extracts"].supported and not said.secrets  # a service has its own
-            if selection.chat is None and inside:
-                reason = UNANSWERED
-            if selection.writer != SCRIPTED and said.support["extracts"].supported:
+            registry.check_settings(spec, description.settings, description.problem)
+            if selection.writer != SCRIPTED and description.support["extracts"].supported:
                 raise registry.RegistryError(f"{spec.label}: {TWO_WRITERS}")
-            if said.embeds and not embedded:
-                reason = f"it needs vectors, and no embedder is installed: {extras.install('embed')}"
-            reason = said.unfit or reason
-            if reason:
+            if reason := _explain_unplayed(selection, description, embedded=bool(embedded)):
                 unplayed.append(Unplayed(backend=spec.label, reason=reason, allowed=spec.label in allowed))
                 continue
             backend = Backend(
-                name=said.name,
-                version=said.version,
-                support=said.support,
-                settings=interpreters.shown(spec),
+                name=description.name,
+                version=description.version,
+                support=description.support,
+                settings=interpreters.show(spec),
                 control=entry.control,
-                served=said.server is not None,
+                served=description.server is not None,
             )
-            withheld = client.withheld(spec.settings, said.secrets)
+            withheld = client.withheld(spec.settings, description.secrets)
             playables[spec.label] = Playable(
-                entry, environments.locked(spec), backend, said.source, withheld, said.server, said.embeds
+                entry,
+                environments.add_lock(spec),
+                backend,
+                description.source,
+                withheld,
+                description.server,
+                description.embeds,
             )
     return Backends(_chain(playables), tuple(unplayed), tuple(undescribed))
+
+
+def _explain_unplayed(selection: Selection, said: Description, *, embedded: bool) -> str | None:
+    """Why a backend that says this of itself is not played; None if it is."""
+    if said.unfit:
+        return said.unfit
+    if said.embeds and not embedded:
+        return f"it needs vectors, and no embedder is installed: {extras.install('embed')}"
+    if selection.feed == "native" and not (observe := said.support["observe"]).supported:
+        return f"--feed native: it captures no session ({observe.note})"
+    inside = said.support["extracts"].supported and not said.secrets  # a service has its own
+    if selection.chat is None and inside:
+        return UNANSWERED
+    return servers.explain_missing(said.server) if said.server else None
 
 
 def _chain(playables: Mapping[str, Playable]) -> Mapping[str, Playable]:

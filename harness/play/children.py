@@ -14,9 +14,9 @@ from harness.backend.client import Deadlines
 from harness.backend.forkserver import ForkServers
 from harness.backend.servers import Services
 from harness.backend.store import ChildStore, OlderRelease
+from harness.gateway.alternate_embedders import SwitchedEmbedder
 from harness.gateway.gateway import Gateway
 from harness.gateway.meter import Meter
-from harness.gateway.switched import SwitchedEmbedder
 from harness.model.backend import EmbedderName
 from harness.play.backends import Playable
 from harness.play.readers import AskModel
@@ -46,7 +46,7 @@ class Children:
         dims: int,
         noted: Callable[[str], None] = lambda _: None,
     ) -> Iterator[Children]:
-        """For stores in folders below `root`/work.
+        """Opens a host for stores in folders below `root`/work.
 
         Args:
             noted: Hears one line now and then while a server starts.
@@ -99,6 +99,7 @@ class Children:
                         self._older(older),
                         partial(self._switch, meter),
                         meter.unanswered,
+                        meter.find_outage,
                     ),
                     meter,
                 )
@@ -118,7 +119,7 @@ class Children:
 
     @contextmanager
     def lend_chat(self) -> Iterator[AskModel]:
-        """For a reader; where the gateway has no chat model, it says so to each call."""
+        """Lends a reader its chat model; where the gateway has none, it says so to each call."""
         with self.gateway.lend_chat() as client:
             yield client.complete
 

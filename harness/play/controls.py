@@ -85,7 +85,7 @@ def list_wanted(name: str, scenario: Scenario) -> dict[tuple[str, str], list[str
     for session, probe in scenario.probes():
         stale = [before for fact in probe.gold for before in scenario.predecessors(fact)]
         for _, text in probe.ask.phrasings():
-            table[text, session.at.isoformat()] = list(probe.gold) if name == "oracle" else stale
+            table[text, scenario.find_day(session, probe).isoformat()] = list(probe.gold) if name == "oracle" else stale
     verdict = "right" if name == "oracle" else "stale"
     for session, job in scenario.jobs():
         for decision in job.decisions:

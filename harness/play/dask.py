@@ -65,7 +65,7 @@ class Dask:
         for name in ("distributed", "distributed.client", "distributed.worker", "distributed.scheduler"):
             logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters of it is told in our words
         local = LOCAL.fullmatch(where)
-        with leftovers.temporary() as home, _started(int(local[1]), home) if local else _found(where) as client:
+        with leftovers.temporary() as home, _start_workers(int(local[1]), home) if local else _connect(where) as client:
             yield cls(client, where)
 
     @property
@@ -74,17 +74,19 @@ class Dask:
         return 2 * sum(self._threads.values()) or 1
 
     def describe(self, selection: Selection, allowed: Iterable[str]) -> Backends:
-        """As this machine describes them, without those that no worker can play. Raises ExecutorError."""
+        """Backends as this machine describes them, without those that no worker can play. Raises ExecutorError."""
         allowed = tuple(allowed)
         backends = describe_all(selection, allowed)
         self._ticket = pickle.dumps(Ticket(list_facts(), backends.playables, selection.chat))
-        told = self._client.run(admit, self._ticket, on_error="return")
-        refused = {address: said for address, said in told.items() if not isinstance(said, Admission) or said.refused}
-        if len(refused) == len(told):
+        admissions = self._client.run(admit, self._ticket, on_error="return")
+        refused = {
+            address: said for address, said in admissions.items() if not isinstance(said, Admission) or said.refused
+        }
+        if len(refused) == len(admissions):
             address, said = next(iter(refused.items()))
             why = said.refused if isinstance(said, Admission) else f"{type(said).__name__}: {said}"
             raise ExecutorError(f"--dask {self._where}: no worker may play this run: {address}: {why}")
-        lacks = [said.lacks for address, said in told.items() if address not in refused]
+        lacks = [said.lacks for address, said in admissions.items() if address not in refused]
         nowhere = {label: why for label, why in lacks[0].items() if all(label in each for each in lacks)}
         unplayed = tuple(
             Unplayed(backend=label, reason=f"no worker has it: {why}", allowed=label in allowed)
@@ -213,7 +215,7 @@ class _Watch(SchedulerPlugin):  # type: ignore[misc]  # its types are not read
 
 
 @contextmanager
-def _found(where: str) -> Iterator[Client]:
+def _connect(where: str) -> Iterator[Client]:
     try:
         client = Client(where, timeout=ANSWER_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
@@ -230,7 +232,7 @@ def _found(where: str) -> Iterator[Client]:
 
 
 @contextmanager
-def _started(workers: int, home: Path) -> Iterator[Client]:
+def _start_workers(workers: int, home: Path) -> Iterator[Client]:
     _start_tracker()
     with (
         LocalCluster(

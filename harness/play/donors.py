@@ -12,12 +12,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache, partial
+from pathlib import Path
 from typing import NamedTuple
 
 from harness import paths
 from harness.adapter import Scope
 from harness.model.facts import Fact, Stratum, Text
-from harness.model.scenario import Job, Probe, Scenario
+from harness.model.job import Job
+from harness.model.scenario import Probe, Scenario
 from tasks import loader
 
 SHARED = 2
@@ -56,18 +58,28 @@ class Donor(NamedTuple):
         return text.text
 
 
+MANY = 50
+"""Facts of other stories below which a suite has too few words of its own to make noise of."""
+
+
 @cache
-def everybody() -> tuple[Donor, ...]:
-    """All facts of the suite, read once a process."""
-    stories = [loader.read(file) for file in loader.find(paths.TASKS)]
+def list_facts(tasks: Path) -> tuple[Donor, ...]:
+    """All facts of a suite that comes with coldwarm, read once a process."""
+    stories = [loader.read(file) for file in loader.find(tasks)]
     return tuple(Donor(story.id, fact, story.home(fact)) for story in stories for fact in story.facts)
 
 
 def strangers(scenario: Scenario) -> tuple[Donor, ...]:
-    """The donors that have neither a repository nor an organisation in common with a story."""
+    """The donors that have neither a repository nor an organisation in common with a story; worded as its facts are,
+    where there are enough of these."""
+    deep = _find_strangers(scenario, paths.DEEP) if scenario.spoken else ()
+    return deep if len(deep) >= MANY else _find_strangers(scenario, paths.TASKS)
+
+
+def _find_strangers(scenario: Scenario, tasks: Path) -> tuple[Donor, ...]:
     own = {scenario.scope, *(scenario.home(fact) for fact in scenario.facts)}
     repos, orgs = {scope.repo for scope in own}, {scope.org for scope in own} - {None}
-    return tuple(each for each in everybody() if each.home.repo not in repos and each.home.org not in orgs)
+    return tuple(each for each in list_facts(tasks) if each.home.repo not in repos and each.home.org not in orgs)
 
 
 # --- topics ----------------------------------------------------------------------------------------------------------
@@ -99,19 +111,19 @@ def words(text: str) -> frozenset[str]:
 _SAME = {_ENDING.sub("", word): f"#{number}" for number, same in enumerate(TOPICS) for word in same.split()}
 
 
-def is_related(said: frozenset[str], about: Iterable[frozenset[str]]) -> bool:
+def is_related(topic_words: frozenset[str], about: Iterable[frozenset[str]]) -> bool:
     """Whether what these words say may be about a topic of the story."""
     return any(
         len(common) >= SHARED or any(word.startswith("#") for word in common)
         for topic in about
-        if (common := said & topic)
+        if (common := topic_words & topic)
     )
 
 
 # --- words of another place ------------------------------------------------------------------------------------------
 
 
-def names(text: str, name: str | None) -> bool:
+def mentions(text: str, name: str | None) -> bool:
     return name is not None and _name_pattern(name).search(text) is not None
 
 
@@ -135,7 +147,7 @@ def _name_pattern(name: str) -> re.Pattern[str]:
 
 
 def vary(text: str, fact: Fact, draw: random.Random) -> str:
-    """The same sentence with other values: digits are drawn anew, words come from values of the same shape."""
+    """A sentence with other values: digits are drawn anew, words come from values of the same shape."""
     for part in fact.forms:
         for form in part:
             if form in text:
@@ -148,7 +160,7 @@ def _value(form: str, draw: random.Random) -> str:
     runs = _RUN.findall(form)
     if any(run.isdigit() for run in runs):
         return re.sub(r"\d+", lambda found: str(draw.randrange(1, 10 ** min(len(found[0]) + 1, 9))), form)
-    alike = _values()[_shape(form)]
+    alike = _values().get(_shape(form), [runs])
     drawn = iter([draw.choice(alike)[at] for at in range(len(runs))])
     return _RUN.sub(lambda _: next(drawn), form)
 
@@ -157,7 +169,7 @@ def _value(form: str, draw: random.Random) -> str:
 def _values() -> Mapping[str, list[list[str]]]:
     """Shape -> the runs of letters and digits of each value that has it."""
     found: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
-    for each in everybody():
+    for each in list_facts(paths.TASKS):
         for form in (form for part in each.fact.forms for form in part):
             found[_shape(form)][form] = _RUN.findall(form)
     return {shape: list(values.values()) for shape, values in found.items()}

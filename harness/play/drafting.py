@@ -17,14 +17,15 @@ from typing import NamedTuple
 from harness.adapter import Hit, Item, Scope, Source
 from harness.log.blobs import pack
 from harness.log.calls import CALLS, DRAFTS, Draft
-from harness.log.events import HITS, WRITTEN, Drafted, Event, Written
+from harness.log.events import Drafted, Event
+from harness.log.parts import HITS, WRITTEN, Written
 from harness.model import canary
 from harness.model.scenario import Session
-from harness.play.curation import locate
 from harness.play.readers import ReadEntry
 from harness.play.readers.choice import describe_place
 from harness.play.session import MemorySession, Query
 from harness.play.writer import Transcript
+from harness.play.writing import locate
 
 SHOWN = 50
 """Known memories that a writer is shown at most."""
@@ -76,6 +77,7 @@ def draft(
         prompt=writing.prompt,
         completion=writing.completion,
         took=took,
+        unanswered=sum(call.passing for call in writing.calls),
     )
     kept = []
     for at, each in enumerate(writing.kept, 1):
@@ -87,13 +89,13 @@ def draft(
 
 
 def _look_up(
-    memory_session: MemorySession, session: Session, told: Sequence[Written]
+    memory_session: MemorySession, session: Session, written: Sequence[Written]
 ) -> Generator[Event, None, list[_Known]]:
     """What the memory brings for each fact, each memory once; nothing under a policy that never replaces."""
     found: dict[tuple[str, str, Scope], _Known] = {}
     if memory_session.trial.write_policy != "curated":
         return []
-    for each in told:
+    for each in written:
         kind, _, name = each.name.partition(":")
         if kind != "fact":
             continue
@@ -108,7 +110,7 @@ def _look_up(
 def _find_ids(
     memory_session: MemorySession, known: Iterable[_Known], scope: Scope
 ) -> Generator[Event, None, list[str]]:
-    """Of what was looked up where the new memory goes: no memory of another scope is replaced."""
+    """Ids of what was looked up where the new memory goes: no memory of another scope is replaced."""
     own = [each.entry for each in known if each.scope == scope]
     return (yield from locate(memory_session, own, scope)) if own else []
 
@@ -131,9 +133,9 @@ def _slip(memory_session: MemorySession, session: Session, number: int, secret: 
     return Written(name=f"secret:{session.id}:{number}", item=item)
 
 
-def _mix(told: Sequence[Written], secret: Written, seed: str) -> list[Written]:
-    at = random.Random(seed).randint(0, len(told))  # noqa: S311  reproducible on purpose
-    return [*told[:at], secret, *told[at:]]
+def _mix(written: Sequence[Written], secret: Written, seed: str) -> list[Written]:
+    at = random.Random(seed).randint(0, len(written))  # noqa: S311  reproducible on purpose
+    return [*written[:at], secret, *written[at:]]
 
 
 def _describe(text: str, scope: Scope, place: Scope) -> str:

@@ -16,18 +16,20 @@ from harness.adapter import Item, Source
 from harness.gateway.meter import Meter
 from harness.log.blobs import pack
 from harness.log.calls import CALLS
-from harness.log.events import Began, Closed, Event, Opened, Worked, Written
+from harness.log.events import Began, Closed, Event, Opened, Worked
+from harness.log.parts import Written
 from harness.model import canary
 from harness.model.backend import Backend, Fault
 from harness.model.facts import CANARY, STRATA, Fact, Remark
-from harness.model.scenario import Forget, Job, Learn, Probe, Remember, Scenario, Session, Step
+from harness.model.job import Job
+from harness.model.scenario import Forget, Learn, Probe, Remember, Scenario, Session, Step
 from harness.model.trial import ReadPolicy, Trial
-from harness.play import deletion, noise, readers
-from harness.play.curation import curate
+from harness.play import noise, readers, story_deletion, writing
 from harness.play.drafting import Kept, draft
 from harness.play.readers import AskMemory, Context
-from harness.play.session import MemorySession, Part, Query, Questions, Tools
+from harness.play.session import MemorySession, Part, Purpose, Query, Questions, Tools
 from harness.play.store import Handle, Lost, Store
+from harness.text.chunks import Chunk, cut_transcript, list_said
 
 SHARE = 5
 """A call writes at most one memory more than a share of the noise: with little noise, its size would tell a remark that
@@ -39,7 +41,7 @@ def canaries(scenario: Scenario, seed: int) -> dict[str, str]:
     return {fact.id: canary.make(scenario.id, seed, fact.id) for fact in scenario.facts if fact.erasable}
 
 
-def texts(part: Part) -> Iterator[str]:
+def list_texts(part: Part) -> Iterator[str]:
     """Every text that the trial will write or ask, so that it can be embedded before any clock starts."""
     scenario, found = part.scenario, []
     for fact in scenario.facts:
@@ -53,9 +55,15 @@ def texts(part: Part) -> Iterator[str]:
             found += [decision.question for decision in step.decisions]
         elif isinstance(step, Remember):
             found += [text.text for text in step.texts]
+    if part.trial.feed == "sessions":  # how a backend cuts what it captures itself, nobody knows beforehand
+        found += [chunk.text for session in scenario.sessions for chunk in _cut(part, session)]
     yield from found
-    yield from (each.item.text for each in part.noise)
+    yield from (each.item.text for each in part.noise if not each.said)
     yield from map(canary.query_word, part.canaries.values())
+
+
+def _cut(part: Part, session: Session) -> list[Chunk]:
+    return cut_transcript(session, part.scenario.facts, part.canaries)
 
 
 def play(
@@ -88,10 +96,11 @@ def play(
 
 
 def _refusal(trial: Trial, backend: Backend) -> Fault | None:
-    """A curated story needs a backend that can replace a memory; it is never turned into a silent append."""
-    if trial.write_policy != "curated" or backend.supports("supersede"):
-        return None
-    return Fault(kind="refused", op="supersede", message=backend.support["supersede"].note or "unsupported")
+    """A way of writing that a backend cannot follow is never turned into a silent append."""
+    for needed in writing.WAYS[trial.write_policy].needs:
+        if not backend.supports(needed):
+            return Fault(kind="refused", op=needed, message=backend.support[needed].note or "unsupported")
+    return None
 
 
 def _cold(part: Part, tools: Tools) -> Iterator[Event]:
@@ -110,24 +119,31 @@ class Warm:
         self._memory_session = memory_session
         self._scenario, self._trial = memory_session.scenario, memory_session.trial
         self._noise = list(memory_session.part.noise)
+        self._fed = set[str]()
+        self._way = writing.WAYS[self._trial.write_policy](memory_session)
 
     def story(self) -> Iterator[Event]:
         memory_session = self._memory_session
         batches = count()
         for session in self._scenario.sessions:
             yield Began(session=session.id, at=session.at, commit=session.commit)
-            for writing, steps in groupby(session.steps, lambda step: isinstance(step, Learn | Remember)):
-                if writing:
+            memory_session.phase("ingest")
+            yield from self._way.begin(session)
+            for writes, steps in groupby(session.steps, lambda step: isinstance(step, Learn | Remember)):
+                if writes:
                     memory_session.phase("ingest")
                     yield from self._write(session, next(batches), list(steps))
                 else:
                     for step in steps:
                         yield from self._step(session, step)
+            if self._trial.feed != "facts" and session.id not in self._fed:
+                memory_session.phase("ingest")
+                yield from memory_session.write(session, "learn", self._list_spoken(session))
         if memory_session.supports("extracts") and memory_session.supports("entries"):
             yield from self._list_left(self._scenario.sessions[-1])
         if self._scenario.forgotten:
             memory_session.phase("erase")
-            yield from deletion.aftermath(memory_session, self._scenario.sessions[-1])
+            yield from story_deletion.aftermath(memory_session, self._scenario.sessions[-1])
         yield from self._meter()
 
     def _list_left(self, session: Session) -> Iterator[Event]:
@@ -143,7 +159,7 @@ class Warm:
             return self._probe(session, step)
         if isinstance(step, Forget):
             memory_session.phase("erase")
-            return deletion.forget(memory_session, session, step)
+            return story_deletion.forget(memory_session, session, step)
         assert isinstance(step, Job)
         memory_session.phase("job")
         return self._job(session, step)
@@ -151,36 +167,56 @@ class Warm:
     # --- writing ---
 
     def _write(self, session: Session, number: int, steps: Sequence[Step]) -> Iterator[Event]:
-        """What these steps tell and the noise of their batch, mixed. A curator writes its facts one by one, last.
+        """What these steps tell and the noise of their batch, mixed. Who looks up writes its facts one by one, last.
 
         A model that writes decides what of it is kept; where it may replace memories, those that do come last.
         """
         learnt = [
-            (fact, self._item(session, fact, fact.phrase(step.stratum).text))
+            self._item(session, fact, fact.phrase(step.stratum).text)
             for step in steps
             if isinstance(step, Learn)
             for fact in map(self._scenario.by_id.__getitem__, step.facts)
         ]
-        told, replacing = self._remarks(session, steps), list[Kept]()
-        appends = self._trial.write_policy == "append"
+        remarks, replacing = self._remarks(session, steps), list[Kept]()
+        if self._trial.feed != "facts":  # all at once: a transcript is there when its session has ended
+            learnt, remarks = [], [] if session.id in self._fed else self._list_spoken(session)
         if self._memory_session.tools.writer:
-            kept = yield from draft(self._memory_session, session, number, [*(item for _, item in learnt), *told])
+            kept = yield from draft(self._memory_session, session, number, [*learnt, *remarks])
             learnt, replacing = [], [each for each in kept if each.replaces]
-            told = [each.written for each in kept if not each.replaces]
-        written = [*told, *(each for each in self._noise if noise.batch(each) == number)]
-        if appends:
-            written += [item for _, item in learnt]
+            remarks = [each.written for each in kept if not each.replaces]
+        written = [*remarks, *(each for each in self._noise if noise.batch(each) == number)]
+        if not self._way.looks_up:
+            written += learnt
+        written = yield from self._way.take(session, written)
         random.Random(f"{self._scenario.id} {self._trial.seed} {number}").shuffle(written)  # noqa: S311  reproducible
         most = 1 + self._trial.noise // SHARE
         calls = ceil(len(written) / most)
+        purpose: Purpose = "learn" if learnt and not self._way.looks_up else "remark"
         for at in range(calls):
             part = written[len(written) * at // calls : len(written) * (at + 1) // calls]
-            yield from self._memory_session.write(session, "learn" if learnt and appends else "remark", part)
+            yield from self._memory_session.write(session, purpose, part)
         for each in replacing:
             yield from self._memory_session.write(session, "learn", [each.written], each.replaces)
-        if not appends:
-            for fact, item in learnt:
-                yield from curate(self._memory_session, session, fact, item)
+        if self._way.looks_up:
+            for fact in learnt:
+                yield from self._way.learn(session, fact)
+
+    def _list_spoken(self, session: Session) -> list[Written]:
+        """All that was said in a session: as it is, or in pieces."""
+        self._fed.add(session.id)
+        part = self._memory_session.part
+        if self._trial.feed == "native":
+            said = list_said(session, part.canaries)
+            text = "\n".join(f"{each.role}: {each.content}" for each in said)
+            return [Written(f"session:{session.id}", self._spoken(session, text, session.id), said)]
+        return [
+            Written(f"chunk:{session.id}:{at}", self._spoken(session, chunk.text, f"{session.id}#{chunk.first}"))
+            for at, chunk in enumerate(_cut(part, session))
+        ]
+
+    def _spoken(self, session: Session, text: str, source: str) -> Item:
+        place = self._scenario.place(session)
+        return Item(text, place, session.at.isoformat(), "episodic", Source(session=source))
 
     def _item(self, session: Session, fact: Fact, text: str) -> Written:
         source = fact.source or Source()
@@ -189,7 +225,7 @@ class Warm:
             scope=self._scenario.home(fact),
             at=session.at.isoformat(),
             kind=fact.type,
-            source=Source(source.commit, source.path, source.line, session.id),
+            source=Source(source.commit, source.path, source.line, session.cite([fact.id])),
             confidence=fact.confidence,
             expires=fact.until.isoformat() if fact.until else None,
         )
@@ -197,10 +233,10 @@ class Warm:
 
     def _remarks(self, session: Session, steps: Sequence[Step]) -> list[Written]:
         """Named by session and place in it, as a batch holds all that a session says at once."""
-        said = [(step, text) for step in session.steps if isinstance(step, Remember) for text in step.texts]
+        remarks = [(step, text) for step in session.steps if isinstance(step, Remember) for text in step.texts]
         return [
             Written(name=f"remark:{session.id}:{at}", item=self._remark(session, step, text))
-            for at, (step, text) in enumerate(said)
+            for at, (step, text) in enumerate(remarks)
             if any(step is each for each in steps)
         ]
 
@@ -211,14 +247,16 @@ class Warm:
             scope=step.scope or self._scenario.place(session),
             at=session.at.isoformat(),
             kind=self._scenario.kind_of(step, text),
-            source=Source(cited.commit, cited.path, cited.line, session.id),
+            source=Source(cited.commit, cited.path, cited.line, session.cite(text.asserts)),
             confidence=step.confidence,
         )
 
     def _probe(self, session: Session, probe: Probe) -> Iterator[Event]:
         for stratum, text in probe.ask.phrasings():
-            asked = Query("probe", probe.id, text, self._scenario.place(session), stratum)
-            yield from self._memory_session.recall(asked, session)
+            day = self._scenario.find_day(session, probe)
+            other = None if day == session.at else day
+            query = Query("probe", probe.id, text, self._scenario.place(session), stratum, other)
+            yield from self._memory_session.recall(query, session)
 
     def _job(self, session: Session, job: Job) -> Iterator[Event]:
         """The reader does it under each of its policies; what it asked before is not asked again."""
@@ -260,6 +298,7 @@ def _work(
         seed=part.trial.seed,
         ask_model=tools.ask_model,
         remember=remember,
+        try_out=lambda values: tools.work_trees.do(tools.repo, session.commit, job, values).ran,
     )
     begun = time.monotonic()
     outcome = readers.done(tools.reader, job, context, ask)
@@ -282,4 +321,5 @@ def _work(
         took=took,
         told=outcome.told,
         printed=tools.blobs.put(outcome.printed.encode("utf-8", "replace")) if outcome.printed else None,
+        unanswered=sum(call.passing for call in outcome.calls),
     )

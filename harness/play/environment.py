@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from os import environ
 from pathlib import Path
 from typing import Protocol, Self
@@ -13,22 +15,25 @@ from typing import Protocol, Self
 from harness.backend.client import Deadlines
 from harness.backend.store import opaque
 from harness.gateway.cache import EmbeddingCache
-from harness.gateway.chat.choice import upstream
+from harness.gateway.chat.standin_agent import Known
+from harness.gateway.chat.upstreams import upstream
 from harness.gateway.embedder import Encoder, choose
 from harness.gateway.gateway import Gateway
 from harness.gateway.meter import Budget, Ledger, Meter
 from harness.log.folder import Folder
 from harness.log.redaction import Redactor
 from harness.machine import leftovers
-from harness.model.scenario import Job
+from harness.model.job import Decision
 from harness.model.trial import Chat, Trial
 from harness.play import readers
 from harness.play.backends import DEADLINES, Playable
 from harness.play.children import Children
 from harness.play.readers import AskModel
+from harness.play.readers.scripted import find_option
 from harness.play.store import Handle, Store
 from harness.play.story import Story
 from harness.repo.checks import WorkTrees
+from harness.text.classify import Classifier
 
 
 @dataclass(frozen=True)
@@ -67,17 +72,23 @@ class Settings:
         story = self.stories[trial.scenario]
         return story.salt(trial.seed) if readers.salts(trial.reader) else story
 
-    def find_job(self, day: str, goal: str, seed: int) -> Job | None:
-        """A job of these stories as a reader that salts them is told it. Only for the stand-in, which plays by it."""
-        for story in (each.salt(seed) for each in self.stories.values()):
+    def find_job(self, day: str, goal: str, seed: int | None) -> Known | None:
+        """A job of these stories as a reader is told it, which may salt them by a seed. Only for the stand-in, which
+        plays by it."""
+        for story in (each if seed is None else each.salt(seed) for each in self.stories.values()):
             for session, job in story.scenario.jobs():
                 if (f"{session.at:%Y-%m-%d}", job.goal) == (day, goal):
-                    return job
+                    return Known(job, partial(_tell_value, story.classifier))
         return None
 
     @property
     def embedder_digest(self) -> str:
         return self.embedder().digest if self.embedder else ""
+
+
+def _tell_value(classifier: Classifier, decision: Decision, text: str) -> str | None:
+    option = find_option(classifier.read, decision, text)
+    return option.value if option else None
 
 
 class Control:
@@ -166,12 +177,19 @@ class Environment:
         try:
             yield path, space
         finally:
-            leftovers.end_processes(space)
+            left = leftovers.end_processes(space)
             if self.settings.keep and space.exists():
                 leftovers.remove(kept)
                 space.rename(kept)
+                leftovers.remove_channels(kept)
             else:
                 leftovers.remove(space)
+            if left:
+                self.control.noted(
+                    f"trial {trial}: {len(left)} of its processes could not be ended: {left[0]} among them"
+                )
+            if os.path.lexists(space):
+                self.control.noted(f"trial {trial}: {space} could not be removed")
 
 
 @contextmanager

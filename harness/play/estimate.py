@@ -36,7 +36,9 @@ class Estimate(NamedTuple):
 
 
 def estimate(trials: Iterable[Trial], scenarios: Iterable[Scenario]) -> Estimate:
-    """Of reader and writer; models inside backends are asked as often as the backend likes, and are not in it."""
+    """The cost of reader and writer; models inside backends are asked as often as the backend
+    likes, and are not in it.
+    """
     stories = {each.id: each for each in scenarios}
     count: Mapping[str, tuple[int, int]] = {
         name: (sum(len(job.decisions) for _, job in story.jobs()), len(story.jobs())) for name, story in stories.items()
@@ -45,8 +47,8 @@ def estimate(trials: Iterable[Trial], scenarios: Iterable[Scenario]) -> Estimate
     most: int | None = None
     for trial in trials:
         if split_reader(trial.writer)[1]:
-            told = len([*stories[trial.scenario].writes()]) if trial.scenario in stories else 0
-            calls, prompt, completion = calls + told, prompt + told * WRITE, completion + told * WRITE_ANSWER
+            writes = len([*stories[trial.scenario].writes()]) if trial.scenario in stories else 0
+            calls, prompt, completion = calls + writes, prompt + writes * WRITE, completion + writes * WRITE_ANSWER
         reader, model = split_reader(trial.reader)
         decisions, jobs = count.get(trial.scenario, (0, 0))
         if not model:

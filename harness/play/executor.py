@@ -20,7 +20,7 @@ Submit = Callable[[Trial | DrillTrial], "Future[Path]"]
 
 
 class Executor(Protocol):
-    """It neither orders trials nor judges them: that is the runner's, as are budget and stop.
+    """Who plays trials side by side. To order and to judge them is the runner's, as are budget and stop.
 
     Attributes:
         slots: How many trials it takes at once; may change while it plays.
@@ -39,7 +39,7 @@ class Executor(Protocol):
         """Who of the selection can be played there, as `backends.describe_all`. Asked before it is opened."""
 
     def opened(self, settings: Settings, control: Control) -> AbstractContextManager[Submit]:
-        """Its workers have opened their environments; they close them at the end of the block.
+        """Opens the environments of the workers, and closes them at the end of the block.
 
         An exception in the block ends what is under way at once.
         """

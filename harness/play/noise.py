@@ -9,14 +9,14 @@ first; any other text that asserts, denies or mentions a fact is dropped.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import timedelta
 from itertools import count
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from harness.adapter import Item, Scope, Source, applies
-from harness.log.events import Written
+from harness.log.parts import Written
 from harness.model import canary
 from harness.model.facts import CANARY, Fact, Stratum
 from harness.model.scenario import Learn, Scenario, Session
@@ -31,6 +31,10 @@ ENOUGH = 12
 """Donors among which a sentence is drawn; where fewer have the shape that is wanted, others are taken in."""
 LONG = 55
 """Characters of a text that is longer than most."""
+UNEVEN, UNEVEN_SPOKEN = 0.25, 0.05
+"""By how much the batches of a story differ in size. A session that was spoken teaches little, so that the size of its
+batch would tell noise from facts.
+"""
 PATIENCE = 100
 """Sentences of one shape that may be turned down before any donor will do."""
 
@@ -65,14 +69,14 @@ def generate(scenario: Scenario, repo: Repo, classifier: Classifier, amount: int
 def draw_with_donors(
     scenario: Scenario, repo: Repo, classifier: Classifier, amount: int, seed: int
 ) -> list[tuple[Written, str]]:
-    """The same, each with the id of the story that its sentence comes from."""
+    """Noise, each text with the id of the story that its sentence comes from."""
     draw = random.Random(f"{scenario.id} {seed}")  # noqa: S311  reproducible on purpose
-    batches = _batches(scenario)
+    batches = list_batches(scenario)
     if not amount or not batches:
         return []
     maker = _Maker(scenario, repo, classifier, draw)
     found: list[tuple[Written, str]] = []
-    for batch, share in zip(batches, _shares(batches, amount, draw), strict=True):
+    for batch, share in zip(batches, share_out(scenario, amount, draw), strict=True):
         for _ in range(share):
             item, story = maker.item(batch.session)
             found.append((Written(name=f"noise:{batch.number}:{len(found)}", item=item), story))
@@ -99,16 +103,17 @@ def lures(scenario: Scenario) -> tuple[Fact, ...]:
     )
 
 
-def _batches(scenario: Scenario) -> list[Batch]:
+def list_batches(scenario: Scenario) -> list[Batch]:
     return [
         Batch(number, session, sum(len(step.facts if isinstance(step, Learn) else step.texts) for step in steps))
         for number, (session, steps) in enumerate(scenario.writes())
     ]
 
 
-def _shares(batches: Sequence[Batch], amount: int, draw: random.Random) -> list[int]:
+def share_out(scenario: Scenario, amount: int, draw: random.Random) -> list[int]:
     """How many memories each batch gets. How large it becomes does not depend on how much the story puts into it."""
-    weights = [draw.uniform(0.75, 1.25) for _ in batches]
+    batches, uneven = list_batches(scenario), UNEVEN_SPOKEN if scenario.spoken else UNEVEN
+    weights = [draw.uniform(1 - uneven, 1 + uneven) for _ in batches]
     whole = amount + sum(each.own for each in batches)
     shares = [
         max(0, round(whole * weight / sum(weights)) - each.own) for each, weight in zip(batches, weights, strict=True)
@@ -141,7 +146,7 @@ class _Maker:
         pattern = self._draw.choice(self._patterns)
         if self._draw.random() < LURES and (lure := self._lure(session, pattern)) is not None:
             return lure, self._scenario.id
-        source = self._source(session) if pattern.cites else Source(session=session.id)
+        source = self._source(session) if pattern.cites else Source(session=self._cite(session))
         text, story = self._other() or self._sentence(pattern, source)
         expires = (session.at + pattern.lasts).isoformat() if pattern.lasts else None
         item = Item(text, pattern.scope, session.at.isoformat(), pattern.kind, source, pattern.confidence, expires)
@@ -167,7 +172,7 @@ class _Maker:
             self._scenario.home(fact),
             session.at.isoformat(),
             fact.type,
-            Source(cited.commit, cited.path, cited.line, session.id),
+            Source(cited.commit, cited.path, cited.line, self._cite(session)),
             fact.confidence,
             fact.until.isoformat() if fact.until and fact.until > session.at else None,
         )
@@ -203,7 +208,7 @@ class _Maker:
                 here = self._tell(donors.vary(text, donor.fact, self._draw), donor, pattern.scope)
             if not here or here in self._seen or not self._allows(here, None):
                 continue
-            named = donors.names(here, pattern.scope.repo) == pattern.named or tries >= 3 * PATIENCE
+            named = donors.mentions(here, pattern.scope.repo) == pattern.named or tries >= 3 * PATIENCE
             if named and (marks(here) == pattern.marks or tries >= PATIENCE):
                 self._seen.add(here)
                 return here, donor.story
@@ -214,7 +219,7 @@ class _Maker:
         said = donors.words(text)
         if not donors.is_related(said, self._topics):
             return donors.rename(text, donor.home, place)
-        elsewhere = donors.names(text, donor.home.repo)
+        elsewhere = donors.mentions(text, donor.home.repo)
         return text if elsewhere and self._draw.random() < LOOK_ALIKE else ""
 
     def _alike(self, pattern: Pattern) -> list[Donor]:
@@ -237,14 +242,19 @@ class _Maker:
             place, line = self._draw.choice(cited), self._draw.choice(cited).line or 1
             commit, path = str(place.commit), str(place.path)
             if (path, line) not in taken and self._says(commit, path, line):
-                return Source(commit, path, line, session.id)
+                return Source(commit, path, line, self._cite(session))
         line = self._draw.choice(self._sources).line or 1
         paths = [path for path in sorted(self._repo.files(session.commit)) if self._says(session.commit, path, line)]
         free = [path for path in paths if (path, line) not in taken]
         like = [path for path in free if _place(path) in self._places]
         if not paths:
-            return Source(session=session.id)
-        return Source(session.commit, self._draw.choice(like or free or paths), line, session.id)
+            return Source(session=self._cite(session))
+        return Source(session.commit, self._draw.choice(like or free or paths), line, self._cite(session))
+
+    def _cite(self, session: Session) -> str:
+        """The session that noise cites, as a fact does: with a message of it, where there are any."""
+        messages = len(session.transcript)
+        return f"{session.id}#{self._draw.randint(1, messages)}" if messages else session.id
 
     def _says(self, commit: str, path: str, line: int) -> bool:
         return bool((self._repo.line(commit, path, line) or "").strip())
@@ -274,12 +284,12 @@ def _patterns(scenario: Scenario) -> Iterator[Pattern]:
                     scope = scenario.home(fact)
                     text = fact.phrase(step.stratum).text
                     yield Pattern(
-                        fact.type, scope, step.stratum, fact.erasable, donors.names(text, scope.repo), marks(text),
+                        fact.type, scope, step.stratum, fact.erasable, donors.mentions(text, scope.repo), marks(text),
                         fact.source is not None, fact.confidence, lasts,
                     )  # fmt: skip
             else:
                 scope = step.scope or scenario.place(session)
                 for remark in step.texts:
                     kind, cited = scenario.kind_of(step, remark), remark.cites is not None
-                    named = donors.names(remark.text, scope.repo)
+                    named = donors.mentions(remark.text, scope.repo)
                     yield Pattern(kind, scope, "plain", False, named, marks(remark.text), cited, step.confidence, None)

@@ -50,7 +50,9 @@ class Shard(NamedTuple):
 
 
 def trials(selection: Selection, scenarios: Sequence[Scenario]) -> list[Trial]:
-    """In the order of play: a scenario's cold arm and bounds first, then backend by backend, so that lines compare."""
+    """Trials in the order of play: a scenario's cold arm and bounds first, then backend by backend, so that lines
+    compare.
+    """
     found = (
         Trial(
             backend=backend,
@@ -64,6 +66,7 @@ def trials(selection: Selection, scenarios: Sequence[Scenario]) -> list[Trial]:
             undated=selection.undated,
             # Neither cold nor a control with gold is told anything.
             writer=SCRIPTED if backend in (None, *registry.ORACLES) else selection.writer,
+            feed="facts" if backend in (None, *registry.ORACLES) else selection.feed,
         )
         for scenario in scenarios
         for seed in selection.seeds
@@ -73,14 +76,14 @@ def trials(selection: Selection, scenarios: Sequence[Scenario]) -> list[Trial]:
 
 
 def _variants(selection: Selection) -> list[tuple[str | None, WritePolicy | None, int]]:
-    """Every noise level with append; other write policies are contrasts, at the headline's noise only."""
+    """Every noise level with the headline's way of writing; others are contrasts, at the headline's noise only."""
     found: list[tuple[str | None, WritePolicy | None, int]] = [(None, None, 0)]
     found += [(name, "append", 0) for name in registry.ORACLES]
     for spec in selection.backends:
         if spec.adapter in registry.ORACLES:
             continue
         for write in selection.writes:
-            levels = selection.noise if write == "append" else (selection.headline_noise,)
+            levels = selection.noise if write == selection.headline_write else (selection.headline_noise,)
             found += [(spec.label, write, amount) for amount in sorted(levels, reverse=True)]
     return found
 
@@ -92,12 +95,12 @@ def part(trial: Trial, story: Story, backend: Backend | None, source: str, embed
         source, embedder: Digests.
         chat: Who answers models inside the backend, or the reader's; empty: nobody.
     """
-    memories, told = story.noise(trial.noise, trial.seed)
+    memories, noise = story.noise(trial.noise, trial.seed, trial.feed)
     digests: dict[str, str] = {
         "protocol": str(PROTOCOL),
         "scenario": story.digest,
         "fixture": story.repo.digest,
-        "noise": told,
+        "noise": noise,
         "reader": readers.digest(trial.reader),
         **({"writer": writer.digest()} if trial.writer != SCRIPTED else {}),
     }
@@ -139,13 +142,13 @@ def list_drills(
             older=taking_over[backend] if drills.ALL[name].hands_over else "",
         )
         for backend in backends
-        for name in drills.chosen(selection.drills)
+        for name in drills.choose_drills(selection.drills)
         if backend in taking_over or not drills.ALL[name].hands_over
     ]
 
 
 def explain_unplanned(selection: Selection, planned: Sequence[DrillTrial]) -> str:
-    """In a line, why nothing comes of the drills that were asked for; empty if something does."""
+    """A line that says why nothing comes of the drills that were asked for; empty if something does."""
     if not selection.drills or planned or not all(drills.ALL[name].hands_over for name in selection.drills):
         return ""
     name = " and ".join(selection.drills)

@@ -59,7 +59,7 @@ class Reuse:
         self._modules: dict[str, str] = {}
 
     def find(self, trials: Iterable[Trial | DrillTrial]) -> dict[str, date]:
-        """Those that have an entry: its id -> the day on which it was played."""
+        """Trials that have an entry: the id -> the day on which it was played."""
         if self._fresh:
             return {}
         keyed = ((trial.id, self.key(trial)) for trial in trials)
@@ -78,11 +78,11 @@ class Reuse:
     def keep(self, trial: Trial | DrillTrial, played: Log | Transcript) -> None:
         """Keeps a trial that was played, if another run may believe it and no source was edited meanwhile."""
         key = self.key(trial)
-        if key and self._is_repeatable(played.outline) and self._sources == sources.stamp(self._watched):
+        if key and self._is_repeatable(played.outline) and self._sources == sources.stamp(self._watched_paths):
             self._cache.keep(key, played)
 
     def forget(self, trial: Trial | DrillTrial) -> None:
-        """It is played again the next time."""
+        """Drops the entry of a trial, so that it is played again the next time."""
         if key := self.key(trial):
             self._cache.forget(key)
 
@@ -155,17 +155,17 @@ class Reuse:
         return same and dict(log.opening.host) == dict(describe_machine()) and self._is_repeatable(log)
 
     @cached_property
-    def _watched(self) -> list[Path]:
+    def _watched_paths(self) -> list[Path]:
         ours = [file for name in ("harness", "adapters", "tasks") for _, file in sources.list_sources(name)]
         return ours + [file for place in paths.list_paths(paths.PLACES) for file in _walk(place)]
 
     @cached_property
     def _sources(self) -> list[tuple[int, int]]:
-        return sources.stamp(self._watched)
+        return sources.stamp(self._watched_paths)
 
 
 def is_repeatable(log: Outline) -> bool:
-    """Whether it came to its end, and nothing in it may have been the doing of the machine."""
+    """Whether a trial came to its end, and nothing in it may have been the doing of the machine."""
     ended = log.end is not None and log.end.status in ("complete", "unsupported")
     provoked = isinstance(log.trial, DrillTrial) and drills.ALL[log.trial.drill].provokes
     return log.sealed and ended and log.troubles <= {*REPEATABLE, *(["raised"] if provoked else [])}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -18,7 +18,7 @@ from harness.gateway.embedder import choose
 from harness.gateway.meter import Budget
 from harness.log.folder import Folder, RunFile, commit
 from harness.log.lines import LogError
-from harness.log.reader import Log
+from harness.log.reader import Log, Outline
 from harness.log.transcript import Transcript
 from harness.log.trial_cache import TrialCache
 from harness.machine import bubblewrap, containment, files, leftovers
@@ -163,7 +163,7 @@ class Runner:
             cache=self.cache,
             chat=self.selection.chat,
             answerer=self.chat.removeprefix(REPLAY),  # in person or by recordings: the outcome must be the same
-            deadlines=replace(DEADLINES, call=self.call_seconds) if self.call_seconds else DEADLINES,
+            deadlines=DEADLINES.allow(self.call_seconds),
             keep=self.keep,
         )
 
@@ -225,8 +225,14 @@ class Runner:
 
     def _done(self) -> dict[str, str]:
         """What has a final log: its id -> its identity as it was played."""
-        finished = (each for each in self.folder.outlines() if each.final)
+        finished = (each for each in self.folder.outlines() if each.final or self._is_allowed(each))
         return {each.trial.id: plan.identity(each.trial, each.opening.digests) for each in finished}
+
+    def _is_allowed(self, outline: Outline) -> bool:
+        """Whether calls to a chat model that got no answer may stay so, as some were allowed to fail."""
+        trial = outline.trial
+        asking = (trial.reader, f"writer:{trial.writer}") if isinstance(trial, Trial) else ()
+        return outline.end is not None and outline.unanswered and any(map(self.allowed_faults.get, asking))
 
     def _all(
         self,

@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from harness.model.scenario import Job, Scenario
+from harness.model.job import Job
+from harness.model.scenario import Scenario
 from harness.repo.checkout import Repo
 
 _NAME = re.compile(r"(?<![\w./-])[a-z]{3,}(?:[-/][a-z]{2,})+(?![\w/-]|\.\w)")

@@ -39,9 +39,9 @@ class SequencePlayer:
         self,
         store: ChildStore,
         warm: Callable[[Sequence[str]], None] = lambda _: None,
-        heard: Callable[[Play], None] = lambda _: None,
+        notify: Callable[[Play], None] = lambda _: None,
     ) -> None:
-        self._store, self._warm, self._heard, self._turn = store, warm, heard, count(1)
+        self._store, self._warm, self._heard, self._turn = store, warm, notify, count(1)
 
     def __call__(self, steps: Steps) -> Play:
         says = ""
@@ -133,7 +133,7 @@ class _SequenceSession(StoreSession[RemoteMemory]):
         if step.op in LOOKS and step.who in self._unsettled:
             settled = self.ask(lambda memory: memory.settle(SETTLE_SECONDS), step.who)
             if settled.fault or not settled.value:
-                return Said(fault=settled.fault) if settled.fault else _unsettled()
+                return Said(fault=settled.fault) if settled.fault else _make_unsettled()
             self._unsettled.discard(step.who)
         said = self._ask(at, step)
         if step.op == "recall" and not said.fault and self._oracle.misses(step, said.value):
@@ -179,5 +179,5 @@ class _SequenceSession(StoreSession[RemoteMemory]):
                 return (scope,)
 
 
-def _unsettled() -> Said:
+def _make_unsettled() -> Said:
     return Said(fault=Fault(kind="breach", op="settle", message=f"not settled after {SETTLE_SECONDS:g} s"))

@@ -6,36 +6,23 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
 from itertools import accumulate
 from typing import Literal, NamedTuple, TypeVar, cast
 
-from harness.adapter import Hit, Item, Scope, Source, Usage
+from harness.adapter import Ack, Hit, Item, Memory, Scope, Source, Usage
 from harness.gateway.meter import Meter
 from harness.log.blobs import Blobs, pack
-from harness.log.events import (
-    FOUND,
-    WRITTEN,
-    ChatRefused,
-    Checked,
-    Event,
-    Found,
-    Listed,
-    Metered,
-    Phase,
-    Recalled,
-    Resolved,
-    Settled,
-    Span,
-    Stage,
-    Written,
-    Wrote,
-)
+from harness.log.events import Event, Listed, Metered, Phase, Recalled, Resolved, Settled, Stage, Wrote
 from harness.log.listing import HitsPacker
+from harness.log.parts import FOUND, WRITTEN, ChatRefused, Checked, Found, Span, Written
 from harness.model.backend import Fault
 from harness.model.canary import memory_word
 from harness.model.dates import moment
 from harness.model.facts import Stratum
-from harness.model.scenario import Decision, Job, Scenario, Session
+from harness.model.job import Decision, Job
+from harness.model.scenario import Scenario, Session
 from harness.model.trial import Trial
 from harness.play.readers import AskModel, ReadEntry, Reader, render
 from harness.play.readers.explore import Explorer
@@ -45,7 +32,7 @@ from harness.play.writer import ChatWriter
 from harness.repo.checkout import Repo
 from harness.repo.checks import WorkTrees
 from harness.text.classify import Classifier, cut
-from harness.text.stored import StoredTexts
+from harness.text.stored_texts import StoredTexts
 
 T = TypeVar("T")
 Purpose = Literal["learn", "remark"]
@@ -92,6 +79,8 @@ class Query(NamedTuple):
     query: str
     scope: Scope
     stratum: Stratum | None = None
+    day: datetime | None = None
+    """The story time that it asks about; None: its session's."""
 
 
 class Questions:
@@ -152,10 +141,11 @@ class MemorySession(StoreSession[Handle]):
         self.scenario, self.trial = part.scenario, part.trial
         self.ids: dict[str, tuple[str, ...]] = {}
         self.alive: set[str] = set()
+        self.places: dict[str, Scope] = {}
         self._stored = StoredTexts()
         self._dirty = False
         self._usage: Usage | None = None
-        self._untold: Fault | None = None
+        self._usage_fault: Fault | None = None
         self._resolved: set[tuple[Source, str]] = set()
 
     def open(self) -> None:
@@ -202,7 +192,7 @@ class MemorySession(StoreSession[Handle]):
         Returns: What whoever asked is shown of it.
         """
         yield from self.settle(session)
-        query, scope, k, at = question.query, question.scope, self.trial.k, session.at.isoformat()
+        query, scope, k, at = question.query, question.scope, self.trial.k, (question.day or session.at).isoformat()
         hits, fault, took = self.ask(lambda memory: memory.recall(query, scope, k, at))
         until = time.monotonic() + OWN_SECONDS
         try:
@@ -217,6 +207,7 @@ class MemorySession(StoreSession[Handle]):
             stratum=question.stratum,
             session=session.id,
             at=session.at,
+            day=question.day,
             query=query,
             scope=scope,
             k=k,
@@ -269,7 +260,7 @@ class MemorySession(StoreSession[Handle]):
         total = 0
         for number, hit in enumerate(hits):
             _in_time(until)
-            spans = cut(hit.text, self._stored.known)
+            spans = self._divide(hit.text)
             if not (self.store.backend.words_its_own or self._stored.holds(hit.memory_id, hit.text, spans)):
                 continue
             whole = self.tools.count(render(hit.text, hit))
@@ -282,6 +273,10 @@ class MemorySession(StoreSession[Handle]):
                     for a, b in spans
                 ]
         return Found(hits=tuple(hits), entries=tuple(self._order(hits, entries))), total
+
+    def _divide(self, text: str) -> list[tuple[int, int]]:
+        """Entries; what a backend made of a session by itself, it brings as it wants it to be read."""
+        return [(0, len(text))] if self.trial.feed == "native" and text.strip() else cut(text, self._stored.known)
 
     def _resolve(self, hits: Sequence[Hit], head: str, until: float) -> Iterator[Event]:
         """Each source that came back is looked up in git, once for each checkout from which it was seen."""
@@ -302,7 +297,13 @@ class MemorySession(StoreSession[Handle]):
     def write(
         self, session: Session, purpose: Purpose, written: Sequence[Written], replaces: Sequence[str] = ()
     ) -> Iterator[Event]:
-        """Remembers a batch; with `replaces`, one item as the successor of those memories."""
+        """Remembers a batch; with `replaces`, one item as the successor of those memories. Sessions are captured one by
+        one.
+        """
+        if len(written) > 1 and any(each.said for each in written):
+            for each in written:
+                yield from self.write(session, purpose, [each])
+            return
         if not written:
             return
         written = [self._date(each) for each in written]
@@ -312,12 +313,15 @@ class MemorySession(StoreSession[Handle]):
             ack, fault, took = self.ask(lambda memory: memory.supersede(items[0].scope, replaces, items[0]))
             ids = None if ack is None else (ack.ids,)
             self.alive.difference_update(replaces if ack is not None else ())
+        elif written[0].said:
+            ack, fault, took = self.ask(partial(_observe, written[0]))
+            ids = None if ack is None else (ack.ids,)
         else:
             acks, fault, took = self.ask(lambda memory: memory.remember(items))
             ids = None if acks is None else tuple(each.ids for each in acks)
         self._store(written, ids or ())
         yield Wrote(
-            op="supersede" if replaces else "remember",
+            op="supersede" if replaces else "observe" if written[0].said else "remember",
             purpose=purpose,
             session=session.id,
             items=pack(self.tools.blobs, WRITTEN, tuple(written)),
@@ -331,7 +335,7 @@ class MemorySession(StoreSession[Handle]):
         self.go_on()
 
     def _date(self, written: Written) -> Written:
-        """As it is, or with the date that all memories of an undated story have."""
+        """A memory as it is, or with the date that all memories of an undated story have."""
         if not self.trial.undated:
             return written
         first = self.scenario.sessions[0].at.isoformat()
@@ -340,16 +344,18 @@ class MemorySession(StoreSession[Handle]):
     def _store(self, written: Sequence[Written], ids: Sequence[tuple[str, ...]]) -> None:
         """What a write means for the pool, for a later forget, and for cutting hits into entries."""
         self.wrote()
-        self._stored.add([each.item.text for each in written], ids)
+        names_of_texts = [names for each, names in zip(written, ids, strict=False) for _ in each.texts]
+        self._stored.add([text for each in written for text in each.texts], names_of_texts)
         for each, names in zip(written, ids, strict=False):
             for name in (each.name, *self._list_erasable(each)):
                 self.ids[name] = self.ids.get(name, ()) + names
             self.alive.update(names)
+            self.places |= dict.fromkeys(names, each.item.scope)
 
     def _list_erasable(self, written: Written) -> list[str]:
         """The facts that a story may ask to forget and that a model put into this memory, under the names of their
         texts."""
-        if not written.name.startswith("draft:"):
+        if not written.name.startswith(("draft:", "chunk:")):
             return []
         return [f"fact:{name}" for name, mark in self.part.canaries.items() if memory_word(mark) in written.item.text]
 
@@ -357,7 +363,7 @@ class MemorySession(StoreSession[Handle]):
         """An adapter counts from its opening on, so it is asked before it closes."""
         if self.supports("usage"):
             usage, fault, _ = self.ask(lambda memory: memory.usage())
-            self._untold = self._untold or fault
+            self._usage_fault = self._usage_fault or fault
             if usage is not None:
                 before = self._usage or Usage()
                 self._usage = Usage(
@@ -367,19 +373,24 @@ class MemorySession(StoreSession[Handle]):
     def read_meter(self) -> Metered:
         """What the endpoint counted, and what the backend says of its models over all opens, where it can tell."""
         self.note_usage()
-        told, meter = self._usage, self._meter or Meter()
-        if self._untold:  # what one open did not tell is missing in the sum of all
-            told = None
+        usage, meter = self._usage, self._meter or Meter()
+        if self._usage_fault:  # what one open did not tell is missing in the sum of all
+            usage = None
         return Metered(
             embeddings={phase: dict(vars(count)) for phase, count in meter.counts().items()},
             chat={phase: count.told() for phase, count in meter.chat().items()},
             models=meter.models(),
             refused=tuple(ChatRefused(**each._asdict(), times=times) for each, times in meter.faults().items()),
-            prompt=told.prompt if told else None,
-            completion=told.completion if told else None,
-            calls=told.calls if told else None,
-            fault=self._untold,
+            prompt=usage.prompt if usage else None,
+            completion=usage.completion if usage else None,
+            calls=usage.calls if usage else None,
+            fault=self._usage_fault,
         )
+
+
+def _observe(written: Written, memory: Memory) -> Ack:
+    item = written.item
+    return memory.observe(written.said, item.scope, item.at, (item.source and item.source.session) or "")
 
 
 def _in_time(until: float) -> None:

@@ -97,7 +97,7 @@ def _join(files: Mapping[Shard, RunFile], name: str) -> RunFile:
 
 
 def _trials(files: Mapping[Shard, RunFile]) -> tuple[Trial, ...]:
-    """By the places from which scenarios were dealt in turns."""
+    """Trials by the places from which scenarios were dealt in turns."""
     places = {}
     for shard, file in files.items():
         for turn, scenario in enumerate(dict.fromkeys(trial.scenario for trial in file.trials)):
@@ -106,7 +106,7 @@ def _trials(files: Mapping[Shard, RunFile]) -> tuple[Trial, ...]:
 
 
 def _drills(files: Mapping[Shard, RunFile]) -> tuple[DrillTrial, ...]:
-    """In the order of the plan: backends as they were asked for, the sound reference last."""
+    """Drills in the order of the plan: backends as they were asked for, the sound reference last."""
     selection = next(iter(files.values())).selection
     found = {drill for file in files.values() for drill in file.drills}
     labels = dict.fromkeys([*(spec.label for spec in selection.backends), SOUND])

@@ -23,20 +23,17 @@ from harness.play.trial import describe_machine
 
 OURS = ("adapters", "harness", "tasks")
 PLAYS = (
-    *(f"harness/{name}.py" for name in ("__init__", "adapter", "paths")),
-    *(
-        f"harness/{name}"
-        for name in ("backend", "gateway", "log", "machine", "model", "play", "promises", "repo", "scan", "text")
-    ),
-    "tasks/loader.py",
-    "tasks/proofs.py",
-    "tasks/short.py",
-)
+    "harness/__init__.py", "harness/paths.py", "harness/adapter", "harness/backend", "harness/gateway", "harness/log",
+    "harness/machine", "harness/model", "harness/play", "harness/promises", "harness/repo", "harness/scan",
+    "harness/text", "tasks/files.py", "tasks/loader.py", "tasks/proofs.py", "tasks/short.py", "tasks/spoken.py",
+)  # fmt: skip
 """What of our sources decides how a trial is played. Scores and reports are made of logs, reused ones too."""
 
 
 def digest_conditions() -> str | None:
-    """Of the code that plays, the installed packages and the machine. None: something here cannot be digested."""
+    """The digest of the code that plays, the installed packages and the machine. None: something here cannot be
+    digested.
+    """
     installed = digest_installed()
     if installed is None or os.environ.get(ALLOW):
         return None
@@ -49,7 +46,7 @@ def digest_conditions() -> str | None:
 
 
 def digest_code() -> str:
-    """Of what of our sources decides how a trial is played."""
+    """The digest of those of our sources that decide how a trial is played."""
     return digest_files(each for name in PLAYS for each in list_sources(name))
 
 
@@ -73,7 +70,7 @@ def digest_installed(places: tuple[str, ...] | None = None) -> str | None:
 
 
 def digest_module(name: str) -> str:
-    """Of one of our modules, with all of ours that it imports."""
+    """The digest of one of our modules, with all of ours that it imports."""
     return digest_files((paths.ROOT, file) for file in find_imported(name))
 
 
@@ -119,7 +116,7 @@ def list_sources(name: str) -> list[tuple[Path, Path]]:
 
 
 def digest_files(files: Iterable[tuple[Path, Path]]) -> str:
-    """Of their paths below the folder that stands before each, and of what they hold."""
+    """The digest of files: of their paths below the folder that stands before each, and of what they hold."""
     return digest(
         [[str(each.relative_to(root)), hashlib.sha256(each.read_bytes()).hexdigest()] for root, each in files]
     )

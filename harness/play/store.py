@@ -145,7 +145,7 @@ class StoreSession(Generic[H]):
 
     def weigh(self) -> int | None:
         """Bytes of the store's files; None if it keeps none there."""
-        return (files.weigh(self.store.root) or None) if self.store.folder is not None else None
+        return (files.measure_size(self.store.root) or None) if self.store.folder is not None else None
 
     def scan(self, needles: Needles, step: str = "", keep: Copies | None = None) -> Iterator[tuple[Layer, bool, Scan]]:
         """The whole folder of the trial, read first; then the adapter is asked where data may lie now.

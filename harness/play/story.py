@@ -8,10 +8,10 @@ from dataclasses import asdict
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from harness.log.events import Written
+from harness.log.parts import Written
 from harness.model.scenario import Scenario
-from harness.model.trial import digest, digest_each
-from harness.play import noise
+from harness.model.trial import Feed, digest, digest_each
+from harness.play import noise, transcript_noise
 from harness.play.readers.explore import Explorer
 from harness.play.salt import salt
 from harness.repo.checkout import Repo
@@ -31,7 +31,7 @@ class Story:
     def __init__(self, scenario: Scenario, repo: Repo, explorer: Explorer | None = None) -> None:
         self.scenario, self.repo = scenario, repo
         self._explorer = explorer
-        self._noises: dict[tuple[int, int], Noise] = {}
+        self._noises: dict[tuple[int, int, Feed], Noise] = {}
         self._salted: dict[int, Story] = {}
         self._lock = threading.Lock()
 
@@ -51,16 +51,22 @@ class Story:
     def digest(self) -> str:
         return digest(self.scenario)
 
-    def noise(self, amount: int, seed: int) -> Noise:
+    def noise(self, amount: int, seed: int, feed: Feed = "facts") -> Noise:
         """Made once for all trials, until `let_go`."""
         with self._lock:
-            if (amount, seed) not in self._noises:
-                memories = tuple(noise.generate(self.scenario, self.repo, self.classifier, amount, seed))
-                self._noises[amount, seed] = Noise(memories, digest_each(asdict(each.item) for each in memories))
-            return self._noises[amount, seed]
+            if (amount, seed, feed) not in self._noises:
+                made = (
+                    noise.generate(self.scenario, self.repo, self.classifier, amount, seed)
+                    if feed == "facts"
+                    else transcript_noise.generate(self.scenario, self.classifier, amount, seed, feed)
+                )
+                memories = tuple(made)
+                drawn = Noise(memories, digest_each(asdict(each.item) for each in memories))
+                self._noises[amount, seed, feed] = drawn
+            return self._noises[amount, seed, feed]
 
     def salt(self, seed: int) -> Story:
-        """The same story with names of its own for this seed, where only a memory can know them."""
+        """This story with names of its own for this seed, where only a memory can know them."""
         with self._lock:
             if seed not in self._salted:
                 scenario = salt(self.scenario, self.repo, seed)
@@ -68,7 +74,7 @@ class Story:
             return self._salted[seed]
 
     def let_go(self) -> None:
-        """Of its noise, once its last trial has ended: 100,000 memories take 240 MB."""
+        """Lets go of the noise of the story, once its last trial has ended: 100,000 memories take 240 MB."""
         with self._lock:
             self._noises.clear()
             self._salted.clear()

@@ -63,7 +63,7 @@ def load(trial: Trial | DrillTrial, path: Path, blobs: Blobs) -> Log | Transcrip
 
 
 def outline(trial: Trial | DrillTrial, path: Path, blobs: Blobs) -> Outline:
-    """As `load`, in outline."""
+    """The outline of a trial, found as `load` finds it."""
     return transcript.outline(path, blobs) if isinstance(trial, DrillTrial) else reader.outline(path, blobs)
 
 
@@ -176,7 +176,7 @@ def _home(
         return
     if part.trial.noise >= plan.MANY:
         _try_out(part.trial, playable, part.noise[0].item, environment)
-    environment.stores.warm(engine.texts(part), part.trial.backend)
+    environment.stores.warm(engine.list_texts(part), part.trial.backend)
     with environment.stores.lend(playable, part.trial.seed, folder) as lent:
         yield lent
 
@@ -221,8 +221,10 @@ def _part(trial: Trial, settings: Settings) -> Part:
 
 def _digest_drill(trial: DrillTrial, settings: Settings) -> Mapping[str, str]:
     playable = _playable(trial, settings)
-    told = plan.digest_drill(drills.ALL[trial.drill], trial.size, trial.seed)
-    digests = plan.drill_digests(told, playable.backend, playable.source, settings.embedder_digest, settings.answerer)
+    plan_digest = plan.digest_drill(drills.ALL[trial.drill], trial.size, trial.seed)
+    digests = plan.drill_digests(
+        plan_digest, playable.backend, playable.source, settings.embedder_digest, settings.answerer
+    )
     if older := _find_older(trial, settings):
         digests["older"] = digest([older.backend.model_dump(mode="json"), older.source])
     return digests

@@ -58,6 +58,6 @@ def describe(error: BaseException, blobs: Blobs) -> str:
         return f"{lack}; {AGAIN}"
     text = "".join(traceback.format_exception(error))
     name = blobs.put(text.encode("utf-8", "backslashreplace")).blob
-    said = " ".join(f"{type(error).__name__}: {error}".split())[:300].encode("utf-8", "backslashreplace").decode()
+    message = " ".join(f"{type(error).__name__}: {error}".split())[:300].encode("utf-8", "backslashreplace").decode()
     blame = "the reader" if isinstance(error, BrokenReader) else "coldwarm"
-    return f"{said}; a fault of {blame}, not of the backend; its traceback is blobs/{name[:2]}/{name}"
+    return f"{message}; a fault of {blame}, not of the backend; its traceback is blobs/{name[:2]}/{name}"

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 from harness.model.backend import Backend
 from harness.model.sequence import Difference, Said, Steps
-from harness.promises import drawing
+from harness.promises import generator
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Play:
     calls: int
 
     def shows(self, other: Play) -> bool:
-        """The same sort of difference, wherever it stands."""
+        """Whether a play shows this sort of difference, wherever it stands."""
         return self.differs is not None and other.differs is not None and self.differs.kind == other.differs.kind
 
 
@@ -68,7 +68,7 @@ def hunt(
     seconds: float,
     largest: int,
     kept: Iterable[Steps] = (),
-    heard: Callable[[str], None] = lambda _: None,
+    notify: Callable[[str], None] = lambda _: None,
 ) -> Hunted:
     """Plays sequences until one differs, `operations` calls were made, or the time is over; the first is made shorter.
 
@@ -79,8 +79,8 @@ def hunt(
     found = seek(play, backend, seed, operations, seconds, largest, kept)
     if found.shortest is None or found.shortest.differs is None:
         return found
-    heard(f"after {found.calls:,} operations: {found.shortest.differs.says}")
-    return _confirm(play, _shrink(play, backend, found, ends, heard))
+    notify(f"after {found.calls:,} operations: {found.shortest.differs.says}")
+    return _confirm(play, _shrink(play, backend, found, ends, notify))
 
 
 def seek(
@@ -92,7 +92,7 @@ def seek(
     largest: int,
     kept: Iterable[Steps] = (),
 ) -> Hunted:
-    """As `hunt`, up to the first sequence that differs, as it was drawn. One is played whatever the time."""
+    """Hunts up to the first sequence that differs, as it was drawn. One is played whatever the time."""
     ends = time.monotonic() + seconds
     calls = sequences = 0
     for steps, again in _list_turns(kept, backend, seed, largest):
@@ -109,7 +109,7 @@ def _list_turns(kept: Iterable[Steps], backend: Backend, seed: int, largest: int
     yield from ((steps, True) for steps in kept)
     turn = 0
     while True:
-        yield drawing.draw(seed, turn, backend, largest), False
+        yield generator.draw(seed, turn, backend, largest), False
         turn += 1
 
 
@@ -131,7 +131,7 @@ def _confirm(play: Player, found: Hunted) -> Hunted:
     return replace(found, shortest=replace(shortest, steps=_cut(shortest)))
 
 
-def _shrink(play: Player, backend: Backend, found: Hunted, ends: float, heard: Callable[[str], None]) -> Hunted:
+def _shrink(play: Player, backend: Backend, found: Hunted, ends: float, notify: Callable[[str], None]) -> Hunted:
     """The shortest play that shows the same, where no single step or memory can be left out."""
     found = _confirm(play, found)
     if found.verdict == "random" or found.shortest is None:
@@ -158,10 +158,10 @@ def _shrink(play: Player, backend: Backend, found: Hunted, ends: float, heard: C
         size = len(_cut(best)) // 2
         while size > 1:
             size = _drop_parts(lambda: _cut(best), size, attempt)
-        while any(attempt(steps) for steps in drawing.simplify(_cut(best), backend)):
+        while any(attempt(steps) for steps in generator.simplify(_cut(best), backend)):
             pass
     except _Over:
-        heard("the time was over before the sequence was as short as it can be")
+        notify("the time was over before the sequence was as short as it can be")
         return replace(found, shortest=best, shrunk=False)
     return replace(found, shortest=best, shrunk=True)
 
@@ -176,7 +176,7 @@ def _drop_parts(now: Callable[[], Steps], size: int, attempt: Callable[[Steps], 
     while end > 0:
         start, fewer = max(0, end - size), now()
         for at in reversed(range(start, end)):
-            fewer = drawing.drop(fewer, at) or fewer
+            fewer = generator.drop(fewer, at) or fewer
         attempt(fewer)
         end = min(start, len(now()) - 1)
     return size // 2

@@ -15,7 +15,17 @@ from typing import Any
 from harness.adapter import Hit, Item, Scope, Source, applies
 from harness.model.backend import Backend
 from harness.model.sequence import LOOKS, UNKNOWN, Difference, Said, Step, Steps, make_item
-from harness.promises.held import Differs, Held, fold, moment, read_hit, read_hits, read_list, read_object, squeeze
+from harness.promises.memory_model import (
+    Differs,
+    Held,
+    fold,
+    moment,
+    read_hit,
+    read_hits,
+    read_list,
+    read_object,
+    squeeze,
+)
 from harness.promises.words import name_memory, name_scope, quote
 
 RESPECTS = ("repo", "org", "branch", "user")
@@ -71,7 +81,7 @@ class Oracle:
         return range(self.made, self.made + step.stores)
 
     def ids(self, *numbers: int) -> list[str]:
-        """Of these memories; for who was not stored, an id that nobody has."""
+        """Ids of these memories; for one that was not stored, an id that nobody has."""
         return [(self.held[each].ids or (f"unknown-{each}",))[0] if each in self.held else f"unknown-{each}"
                 for each in numbers]  # fmt: skip
 
@@ -235,7 +245,9 @@ class Oracle:
                 raise Differs("history", f"the history of {name_memory(number)} lacks {word} text {quote(wanted)}")
 
     def _recall(self, at: int, step: Step, said: Said) -> None:
-        """By the own text of a memory: nothing that does not hold there, and itself, unless asking again brings it."""
+        """Judges a recall by the own text of a memory: nothing that does not hold there, and itself, unless asking
+        again brings it.
+        """
         (number,) = step.of
         hits = read_hits(said.value)
         for hit in hits:
@@ -311,7 +323,7 @@ class Oracle:
         return (held.open or held.state == "live") and belongs(held)
 
     def _find(self, hit: Hit) -> Held | None:
-        """Of those with this id the one that lives: an id may have been given again."""
+        """The living memory among those with this id: an id may have been given again."""
         numbers = self._by_id.get(hit.memory_id, ())
         return self.held[self._holder(numbers[-1])] if numbers else None
 

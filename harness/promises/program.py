@@ -39,7 +39,7 @@ def list_calls(steps: Steps, differs: Difference) -> list[Call]:
 
 
 def _write_items(at: int, step: Step, made: int, texts: dict[int, str]) -> list[Item]:
-    """As the model writes them, whatever the backend answered."""
+    """Items as the model writes them, whatever the backend answered."""
     if step.op not in ("remember", "update", "supersede"):
         return []
     return make_items(

@@ -25,7 +25,7 @@ _ABSTAINS, _UNKNOWN = "questions to abstain from", "ids of sessions that are not
 
 
 def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
-    """Of the folder that holds `sessions` and `questions`. Raises SetError."""
+    """Reads the folder that holds `sessions` and `questions`. Raises SetError."""
     told, data = rows.read(rows.find(folder, "sessions"))
     asked, more = rows.read(rows.find(folder, "questions"))
     documents: list[Document] = []
@@ -54,8 +54,8 @@ def _read_question(asked: Shape, known: set[str], odd: Counter[str]) -> Question
     return Question(id=asked["questionId"].text, way="asked", text=asked["question"].text, sessions=gold)
 
 
-def _date(said: str) -> datetime:
-    found = datetime.fromisoformat(said)
+def _date(text: str) -> datetime:
+    found = datetime.fromisoformat(text)
     return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 

@@ -67,7 +67,7 @@ class Figures(Model):
 
 
 def compute(played: Sequence[Answered], ks: Sequence[int]) -> Figures:
-    """Of every store that was played against one backend; there is at least one."""
+    """Computes the figures of every store that was played against one backend; there is at least one."""
     posed = played[0].posed
     asked = [
         (one, question, hits)
@@ -75,7 +75,7 @@ def compute(played: Sequence[Answered], ks: Sequence[int]) -> Figures:
         for question, hits in zip(one.haystack.questions, one.answers, strict=True)
     ]
     sizes = [len(one.haystack.documents) for one in played]
-    told = [(question, _name(one, hits or ())) for one, question, hits in asked]
+    answers = [(question, _name(one, hits or ())) for one, question, hits in asked]
     return Figures(
         backend=posed.backend,
         version=posed.described.version,
@@ -92,7 +92,7 @@ def compute(played: Sequence[Answered], ks: Sequence[int]) -> Figures:
         figures=tuple(
             _passes(played, posed.k)
             if any(each.lacks for _, each, _ in asked)
-            else _list_figures(told, [k for k in ks if k <= posed.k], posed.unit)
+            else _list_figures(answers, [k for k in ks if k <= posed.k], posed.unit)
         ),
     )  # fmt: skip
 
@@ -101,25 +101,25 @@ def _name(one: Answered, hits: Iterable[Hit]) -> list[str]:
     return [one.ids.get(hit.memory_id, "") for hit in hits]
 
 
-Told = Sequence[tuple[Question, Recalled]]
+Answers = Sequence[tuple[Question, Recalled]]
 
 
-def _list_figures(told: Told, ks: Sequence[int], unit: str) -> Iterator[Figure]:
+def _list_figures(answers: Answers, ks: Sequence[int], unit: str) -> Iterator[Figure]:
     """Recall for sets that name what answers, staleness for those that name what was replaced as well."""
-    if any(question.stale for question, _ in told):
-        for way in dict.fromkeys(question.way for question, _ in told):
-            asked = [(question, names) for question, names in told if question.way == way and question.stale]
+    if any(question.stale for question, _ in answers):
+        for way in dict.fromkeys(question.way for question, _ in answers):
+            asked = [(question, names) for question, names in answers if question.way == way and question.stale]
             for k in ks:
                 yield from _staleness(asked, k, way)
         return
     for k in ks:
-        yield from _recall(told, k, "session", lambda question: question.sessions, _session)
+        yield from _recall(answers, k, "session", lambda question: question.sessions, _session)
         if unit == "session":
-            yield _ndcg(told, k, "session", lambda question: question.sessions)
-    if unit == "turn" and any(question.turns for question, _ in told):
+            yield _ndcg(answers, k, "session", lambda question: question.sessions)
+    if unit == "turn" and any(question.turns for question, _ in answers):
         for k in ks:
-            yield from _recall(told, k, "turn", lambda question: question.turns, lambda name: name)
-            yield _ndcg(told, k, "turn", lambda question: question.turns)
+            yield from _recall(answers, k, "turn", lambda question: question.turns, lambda name: name)
+            yield _ndcg(answers, k, "turn", lambda question: question.turns)
 
 
 def _session(name: str) -> str:
@@ -128,10 +128,10 @@ def _session(name: str) -> str:
 
 
 def _recall(
-    told: Told, k: int, unit: str, gold: Callable[[Question], Sequence[str]], place: Callable[[str], str]
+    answers: Answers, k: int, unit: str, gold: Callable[[Question], Sequence[str]], place: Callable[[str], str]
 ) -> Iterator[Figure]:
     shares = []
-    for question, names in told:
+    for question, names in answers:
         wanted = set(gold(question))
         found = wanted & {place(name) for name in names[:k]}
         shares.append(len(found) / len(wanted) if wanted else None)
@@ -149,11 +149,11 @@ def _recall(
     )
 
 
-def _ndcg(told: Told, k: int, unit: str, gold: Callable[[Question], Sequence[str]]) -> Figure:
+def _ndcg(answers: Answers, k: int, unit: str, gold: Callable[[Question], Sequence[str]]) -> Figure:
     """The second place counts as much as the first: LongMemEval's code divides by log2 of the place."""
     gains = [1.0, *(1 / log2(place) for place in range(2, k + 1))]
     found = []
-    for question, names in told:
+    for question, names in answers:
         if wanted := set(gold(question)):
             gained = sum(gain for gain, name in zip(gains, names, strict=False) if name in wanted)
             found.append(gained / sum(gains[: len(wanted)]))
@@ -163,7 +163,7 @@ def _ndcg(told: Told, k: int, unit: str, gold: Callable[[Question], Sequence[str
 
 
 def _passes(played: Sequence[Answered], k: int) -> Iterator[Figure]:
-    """Of cases: what must be said came back for the final query, and nothing forbidden did; probed: for no direct
+    """Passed cases: what must be said came back for the final query, and nothing forbidden did; probed: for no direct
     question either. A case that the backend declares it cannot carry out is left out, or counts as failed."""
     able = [_judge(one) for one in played if not one.unable]
     for at, name, says in (
@@ -186,10 +186,10 @@ def _judge(one: Answered) -> tuple[bool, bool]:
     return holds and clean[0], holds and all(clean)
 
 
-def _staleness(asked: Told, k: int, way: str) -> Iterator[Figure]:
-    """Of sessions: the one that tells the rule as it holds now, and those that tell an earlier version of it."""
+def _staleness(answers: Answers, k: int, way: str) -> Iterator[Figure]:
+    """Ranks of sessions: of the one that tells the rule as it holds now, and of those that tell an earlier version."""
     current, stale, first, missing = [], [], [], []
-    for question, names in asked:
+    for question, names in answers:
         top = [_session(name) for name in names[:k]]
         now = min((top.index(each) for each in question.sessions if each in top), default=None)
         old = min((top.index(each) for each in question.stale if each in top), default=None)

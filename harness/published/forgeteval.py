@@ -27,7 +27,7 @@ _FIRST = datetime(2024, 1, 1, 9, tzinfo=UTC)
 
 
 def read(file: Path, unit: Unit, wording: Wording) -> PublishedSet:
-    """Of `external_subset_cases.json` or a list of such cases. Raises SetError."""
+    """Reads `external_subset_cases.json` or a list of such cases. Raises SetError."""
     told, data = rows.read(file)
     admitted = [row[_ADMITTED] for row in told if _ADMITTED in row]
     haystacks = tuple(_read_case(case) for each in admitted or [told] for case in each)

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from harness.adapter import Scope
 from harness.machine import files
 from harness.model.facts import CANARY
-from harness.model.scenario import Decision, Forget, Job, Learn, Remember, Scenario, Session
+from harness.model.job import Decision, Job
+from harness.model.scenario import Forget, Learn, Remember, Scenario, Session
 from harness.model.trial import Arm
 from harness.play.engine import canaries
 from harness.play.story import Story
@@ -28,11 +29,13 @@ SCHEMA = "1.4"
 """Of task.toml, as harbor 0.25.0 reads and writes it."""
 ARMS: tuple[Arm, ...] = ("cold", "warm")
 IMAGE = "python:3.11-slim"
+PROGRAMS = {"node": "COPY --from=node:22-slim /usr/local/bin/node /usr/local/bin/node\n"}
+"""What tests of a story need beside the image -> how it comes there."""
 SEED = 1
 DOCKERFILE = """FROM {image}
 WORKDIR /app
-COPY repo/ /app/
-{more}"""
+{programs}COPY repo/ /app/
+{memory}"""
 TEST = """#!/bin/sh
 exec python3 /tests/judge.py
 """
@@ -49,8 +52,8 @@ TREE = Path(os.environ.get("COLDWARM_TREE", "/app"))
 for edit in json.loads(Path(__file__).with_name("edits.json").read_text("utf-8")):
     file = TREE / edit["path"]
     file.parent.mkdir(parents=True, exist_ok=True)
-    new = edit["new"] if edit["old"] is None else file.read_text("utf-8").replace(edit["old"], edit["new"], 1)
-    file.write_text(new, "utf-8")
+    new = edit["new"] if edit["old"] is None else file.read_bytes().decode().replace(edit["old"], edit["new"], 1)
+    file.write_bytes(new.encode())
 '''
 WARM = """
 Notes of earlier sessions lie in /memory/NOTES.md. They may be out of date, may contradict each other, and may be about
@@ -86,6 +89,8 @@ def export(directory: Path, stories: Sequence[Story]) -> Exported:
 
 def _write(directory: Path, story: Story, session: Session, job: Job, arm: Arm) -> None:
     scenario = story.scenario
+    if unknown := set(scenario.needs) - PROGRAMS.keys():
+        raise HarborError(f"{scenario.id}: its tests need {' and '.join(sorted(unknown))}, which no image here has")
     name = f"{scenario.id.replace('/', '-')}-{job.id}-{arm}"
     root = directory / name
     for folder in ("environment", "tests", "solution"):
@@ -96,7 +101,9 @@ def _write(directory: Path, story: Story, session: Session, job: Job, arm: Arm) 
         "task.toml": _describe(scenario, job, name, arm),
         "instruction.md": _instruct(scenario, session, job) + (WARM if arm == "warm" else ""),
         "environment/Dockerfile": DOCKERFILE.format(
-            image=IMAGE, more="COPY memory/ /memory/\n" if arm == "warm" else ""
+            image=IMAGE,
+            programs="".join(PROGRAMS[each] for each in scenario.needs),
+            memory="COPY memory/ /memory/\n" if arm == "warm" else "",
         ),
         "tests/test.sh": TEST,
         "tests/judge.py": Path(harbor_judge.__file__).read_text("utf-8"),
@@ -104,7 +111,10 @@ def _write(directory: Path, story: Story, session: Session, job: Job, arm: Arm) 
         "solution/solve.sh": SOLVE,
         "solution/solve.py": APPLY,
         "solution/edits.json": _dump([edit for each in job.decisions for edit in _resolve(each)]),
+        **{f"tests/{harbor_judge.HIDDEN}/{name}": text for name, text in job.hidden.items()},
     }
+    if job.hidden:
+        (root / "tests" / harbor_judge.HIDDEN).mkdir()
     for path, text in texts.items():
         (root / path).write_text(text, "utf-8")
     for path in ("tests/test.sh", "solution/solve.sh"):
@@ -128,13 +138,14 @@ def _describe(scenario: Scenario, job: Job, name: str, arm: str) -> str:
 
 def _instruct(scenario: Scenario, session: Session, job: Job) -> str:
     """What the chat reader is told: the task, its points without options, the commands."""
-    commands = dict.fromkeys([*job.run, *(each.check for each in job.decisions)])
+    commands = list(job.list_commands())
+    shown = "are the job's, and its tests" if job.hidden else "show what the files say"
     points = (f"{at}. {each.question}" for at, each in enumerate(job.decisions, 1))
     lines = [
         f"# {job.goal}", "", f"Today: {session.at:%Y-%m-%d}. Place: {_name(scenario.place(session))}.",
         "The repository lies in /app. Do the task there: settle each of these points by editing files.", "", *points,
         "", "If you cannot find out what holds for a point, leave its place in the files as it is.",
-        "These commands show what the files say:", "", *(f"    {shlex.join(each)}" for each in commands),
+        f"These commands {shown}:", "", *(f"    {shlex.join(each)}" for each in commands),
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
@@ -146,9 +157,8 @@ def _judge(decision: Decision) -> dict[str, Any]:
 
 def _resolve(decision: Decision) -> Iterator[dict[str, str | None]]:
     """The edits of the right option, in order."""
-    for edit in decision.edits:
-        parts = {"path": edit.path, "old": edit.old, "new": edit.new}
-        yield {key: part and part.replace("{value}", decision.right.value) for key, part in parts.items()}
+    for edit in decision.list_edits(decision.right.value):
+        yield {"path": edit.path, "old": edit.old, "new": edit.new}
 
 
 def list_notes(scenario: Scenario, until: Session, job: Job) -> Iterator[str]:
@@ -186,5 +196,5 @@ def _dump(value: Any) -> str:
 
 
 def _quote(text: str) -> str:
-    """As TOML has it: JSON's escapes are a part of its own."""
+    """A string as TOML has it: JSON's escapes are a part of its own."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

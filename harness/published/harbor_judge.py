@@ -1,13 +1,15 @@
 """Judges a work tree in a container of Harbor as coldwarm's own checks do, and writes the reward, by itself.
 
-It is exported as it stands, beside a `job.json` that says what runs and which values are right. A value is the last
-line that a check prints; a check that fails, or that prints nothing, has seen none.
+It is exported as it stands, beside a `job.json` that says what runs and which values are right, and a folder of hidden
+tests if the job has them: they are laid into the tree last, in the place of whatever has their folder's name there. A
+value is the last line that a check prints; a check that fails, or that prints nothing, has seen none.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,12 @@ HERE = Path(__file__).resolve().parent
 TREE = Path(os.environ.get("COLDWARM_TREE", "/app"))
 LOGS = Path(os.environ.get("COLDWARM_LOGS", "/logs/verifier"))
 SECONDS = 60
+HIDDEN = "hidden"
 OUTCOMES = ("right", "stale", "lure", "other", "unresolved", "failed")
 
 
 def run(words: list[str]) -> tuple[int, str, str]:
-    """Its exit code, the value that it printed, and all that it said."""
+    """Runs a check: its exit code, the value that it printed, and all that it said."""
     env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": str(TREE), "LC_ALL": "C.UTF-8", "TZ": "UTC",
            "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}  # fmt: skip
     try:
@@ -30,6 +33,17 @@ def run(words: list[str]) -> tuple[int, str, str]:
     out, err = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
     lines = out.strip().splitlines()
     return done.returncode, lines[-1].strip() if lines else "", out + err
+
+
+def lay_hidden() -> None:
+    ours, place = HERE / HIDDEN, TREE / HIDDEN
+    if not ours.is_dir():
+        return
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)
+    shutil.copytree(ours, place)
 
 
 def judge(decision: dict[str, Any]) -> str:
@@ -45,6 +59,7 @@ def main() -> None:
     for words in job["run"]:
         code, _, said = run(words)
         print(f"{' '.join(words)}: exit {code}\n{said}")  # noqa: T201
+    lay_hidden()
     found = [judge(each) for each in job["decisions"]]
     reward = {"reward": int(all(each == "right" for each in found))}
     reward.update((name, found.count(name)) for name in OUTCOMES)

@@ -33,7 +33,7 @@ _NO_EVIDENCE, _MALFORMED, _UNKNOWN = (
 
 
 def read(file: Path, unit: Unit, wording: Wording) -> PublishedSet:
-    """Of `locomo10.json`; a session is all of its turns, a line each. Raises SetError."""
+    """Reads `locomo10.json`; a session is all of its turns, a line each. Raises SetError."""
     talks, data = rows.read(file)
     odd: Counter[str] = Counter({_NO_EVIDENCE: 0, _MALFORMED: 0, _UNKNOWN: 0})
     haystacks = tuple(_read_talk(talk, unit, wording, odd) for talk in talks)
@@ -83,8 +83,8 @@ def _read_question(at: int, qa: Shape, sessions: set[str], turns: set[str], odd:
     return Question(id=str(at), way="asked", text=qa["question"].text, turns=tuple(dict.fromkeys(named)), sessions=gold)
 
 
-def _date(said: str) -> datetime:
-    return datetime.strptime(said.strip(), "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+def _date(text: str) -> datetime:
+    return datetime.strptime(text.strip(), "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
 
 
 LOCOMO = Format(

@@ -28,8 +28,9 @@ _ABSTAINS, _UNNAMED = "questions to abstain from", "questions without evidence t
 
 
 def read(file: Path, unit: Unit, wording: Wording) -> PublishedSet:
-    """Of `longmemeval_s.json` and its like. As in the set's own code, memories hold what the user said (`text`); with
-    `said` what the assistant said, too. Raises SetError."""
+    """Reads `longmemeval_s.json` and its like. As in the set's own code, memories hold what the user said (`text`);
+    with `said` what the assistant said, too. Raises SetError.
+    """
     entries, data = rows.read(file)
     odd: Counter[str] = Counter({_ABSTAINS: 0, _UNNAMED: 0})
     haystacks = tuple(_read_entry(entry, unit, wording, odd) for entry in entries)
@@ -85,8 +86,8 @@ def _by_time(each: tuple[int, tuple[str, datetime, Shape]]) -> tuple[datetime, i
     return each[1][1], each[0]
 
 
-def _date(said: str) -> datetime:
-    day, _, hour = said.split()
+def _date(text: str) -> datetime:
+    day, _, hour = text.split()
     return datetime.strptime(f"{day} {hour}", "%Y/%m/%d %H:%M").replace(tzinfo=UTC)
 
 

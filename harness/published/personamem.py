@@ -32,7 +32,7 @@ Row = Mapping[str, str]
 
 
 def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
-    """Of a folder with one file `questions*` and one `shared_contexts*`. Raises SetError."""
+    """Reads a folder with one file `questions*` and one `shared_contexts*`. Raises SetError."""
     questions, contexts = rows.find(folder, "questions*"), rows.find(folder, "shared_contexts*")
     (asked, some), (told, more) = rows.read(questions), rows.read(contexts)
     talks = {name: said[name] for said in told for name in said.take(dict)}

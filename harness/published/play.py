@@ -17,8 +17,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 from harness.adapter import Ack, Hit, Item, Scope, Source
 from harness.conformance import Setting
 from harness.log.blobs import Blobs, Ref, pack, unpack
-from harness.log.events import HITS, SCHEMA, Event
+from harness.log.events import SCHEMA, Event
 from harness.log.lines import LogError, Writer, load
+from harness.log.parts import HITS
 from harness.log.transcript import Ended
 from harness.model.backend import Backend, Fault
 from harness.play.store import SETTLE_SECONDS, Handle, Lost, StoreSession, must
@@ -114,21 +115,21 @@ class Answered:
     unable: bool = False
 
 
-def play(told: PublishedSet, setting: Setting, k: int, folder: Path) -> list[Path]:
+def play(data: PublishedSet, setting: Setting, k: int, folder: Path) -> list[Path]:
     """Plays every store that is asked anything against one backend; the logs, in `folder`, beside their blobs.
 
     Raises MemoryFault if the backend cannot be opened, EmbedderError if it embeds and nobody here can.
     """
     blobs, logs = Blobs(folder / "blobs"), list[Path]()
-    asked = [each for each in told.haystacks if each.questions]
-    _try_out(setting, asked[0].documents[0])
-    for haystack in asked:
+    haystacks = [each for each in data.haystacks if each.questions]
+    _try_out(setting, haystacks[0].documents[0])
+    for haystack in haystacks:
         log = _name_log(folder / "logs", f"{setting.playable.spec.label}-{haystack.id}")
         texts = [each.text for each in haystack.documents] + [each.text for each in haystack.questions]
         setting.children.warm(texts, setting.playable.spec.label)
         with Writer(log) as writer, setting.lend() as (store, _):
             asker = _Asker(store)
-            writer.append(_pose(told, haystack, setting, k, blobs))
+            writer.append(_pose(data, haystack, setting, k, blobs))
             try:
                 for event in asker.play(haystack, k, blobs):
                     writer.append(event)
@@ -172,12 +173,12 @@ def _item(document: Document) -> Item:
     return Item(document.text, _PLACE, document.at, "episodic", Source(session=document.name))
 
 
-def _pose(told: PublishedSet, haystack: Haystack, setting: Setting, k: int, blobs: Blobs) -> Posed:
+def _pose(data: PublishedSet, haystack: Haystack, setting: Setting, k: int, blobs: Blobs) -> Posed:
     return Posed(
-        name=told.name,
-        unit=told.unit,
-        wording=told.wording,
-        sha256=told.sha256,
+        name=data.name,
+        unit=data.unit,
+        wording=data.wording,
+        sha256=data.sha256,
         backend=setting.playable.spec.label,
         described=setting.playable.backend,
         k=k,
@@ -208,7 +209,9 @@ class _Asker(StoreSession[Handle]):
         must(self._leave)
 
     def _change(self, at: int, mutation: Mutation, when: str) -> Changed:
-        """As who has no ids: what is meant is what the words bring back first. What replaces nothing is remembered."""
+        """Changes memories without ids: what is meant is what the words bring back first. What replaces nothing is
+        remembered.
+        """
         if not self.supports("supersede" if mutation.op == "supersede" else "forget"):
             return Changed(mutation=at, told="unsupported")
         hits, fault, took = self.ask(_recall(mutation.query, 1, when))

@@ -12,16 +12,16 @@ from harness.published.figures import Figures, compute
 from harness.published.sets import Format, PublishedSet
 
 
-def describe(told: PublishedSet) -> str:
+def describe(data: PublishedSet) -> str:
     """How much there is, and what of it cannot be used as it is."""
-    documents = sum(len(each.documents) for each in told.haystacks)
-    questions = sum(len(each.questions) for each in told.haystacks)
-    odd = "".join(f", {count:,} {what}" for what, count in told.odd.items() if count)
-    return f"{len(told.haystacks):,} stores, {documents:,} memories ({told.unit}s), {questions:,} questions{odd}"
+    documents = sum(len(each.documents) for each in data.haystacks)
+    questions = sum(len(each.questions) for each in data.haystacks)
+    odd = "".join(f", {count:,} {what}" for what, count in data.odd.items() if count)
+    return f"{len(data.haystacks):,} stores, {documents:,} memories ({data.unit}s), {questions:,} questions{odd}"
 
 
 def compute_from(logs: Sequence[Path], ks: Sequence[int]) -> Figures:
-    """Of the logs of one backend. Raises LogError."""
+    """Computes figures of the logs of one backend. Raises LogError."""
     return compute([play.read(log) for log in logs], ks)
 
 
@@ -58,8 +58,8 @@ def write(folder: Path, form: Format, told: PublishedSet, found: Sequence[Figure
     return page
 
 
-def _page(form: Format, told: PublishedSet, found: Sequence[Figures]) -> Iterator[str]:
-    yield f"# {form.title}\n\n{describe(told)}. Licence: {form.licence}. sha256 `{told.sha256}`\n"
+def _page(form: Format, data: PublishedSet, found: Sequence[Figures]) -> Iterator[str]:
+    yield f"# {form.title}\n\n{describe(data)}. Licence: {form.licence}. sha256 `{data.sha256}`\n"
     yield f"| measure | {' | '.join(each.backend for each in found)} | questions | what it is |"
     yield "|---|" + "---:|" * (len(found) + 1) + "---|"
     for at, figure in enumerate(found[0].figures):

@@ -52,7 +52,7 @@ def find(folder: Path, pattern: str) -> Path:
 
 
 def _parse_json(file: Path, data: bytes) -> list[Any]:
-    """Of one text, or of one in each line."""
+    """Rows of one JSON text, or of one in each line."""
     try:
         try:
             whole = documents.parse_json(data)
@@ -95,7 +95,7 @@ def _stream(datasets: Any, file: Path, cache: str) -> Iterator[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it: what a row does not have is not there, and a time is text."""
+    """A value as JSON has it: what a row does not have is not there, and a time is text."""
     if isinstance(value, dict):
         return {key: _plain(each) for key, each in value.items() if each is not None}
     if isinstance(value, list):

@@ -121,20 +121,20 @@ class Format:
         Args:
             unit, wording: As the set can be cut and written; None: as its figures are most often told.
         """
-        told = self.read(
+        dataset = self.read(
             file, self._choose(self.units, unit, "memories"), self._choose(self.wordings, wording, "words")
         )
-        asked = [each for each in told.haystacks if each.questions]
-        if not asked:
+        haystacks = [each for each in dataset.haystacks if each.questions]
+        if not haystacks:
             raise SetError(f"{file}: asks nothing that could be measured")
         seen = set[str]()
-        for each in asked:
+        for each in haystacks:
             if each.id in seen:
                 raise SetError(f"{file}: holds '{each.id}' twice: what is asked of one is not answered by the other")
             seen.add(each.id)
             if not each.documents:
                 raise SetError(f"{file}: {each.id} holds nothing that could be remembered")
-        return told
+        return dataset
 
     def _choose(self, known: tuple[T, ...], asked: str | None, what: str) -> T:
         for each in known:

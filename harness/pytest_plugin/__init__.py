@@ -31,10 +31,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--coldwarm-scenario", action="append", default=[], metavar="SCENARIO",
         help="Id, kind or file name; repeatable; none: drills only. Default: one short story.",
     )  # fmt: skip
+    group.addoption(
+        "--coldwarm-suite", metavar="SUITE",
+        help="As --suite of coldwarm run: a folder of scenarios, or deep. Default: the usual one. All of it is played "
+        "unless --coldwarm-scenario names some.",
+    )  # fmt: skip
+    group.addoption(
+        "--coldwarm-fixtures", metavar="DIR", help="As --fixtures of coldwarm run: the folder of a suite's fixtures."
+    )
     group.addoption("--coldwarm-noise", action="append", type=int, metavar="N", help="Repeatable. Default: 0.")
     group.addoption(
-        "--coldwarm-write", action="append", choices=["append", "curated"], help="Repeatable. Default: both."
-    )
+        "--coldwarm-write", action="append", metavar="WAY",
+        choices=["append", "curated", "matched", "deprecate", "expire", "on-commit", "deprecate-on-commit", "reviewed"],
+        help="As --write of coldwarm run; repeatable. Default: append and curated.",
+    )  # fmt: skip
     group.addoption(
         "--coldwarm-drill", action="append", default=[], metavar="DRILL",
         help="A test of trust to play as well, or all; repeatable. Default: none.",
@@ -84,7 +94,7 @@ def coldwarm_cells(coldwarm_results: Results) -> Callable[..., list[AnyCell]]:
 
     def found(**where: object) -> list[AnyCell]:
         __tracebackhide__ = True
-        return _or_fail(lookup.cells, coldwarm_results, where)
+        return _or_fail(lookup.find_cells, coldwarm_results, where)
 
     return found
 

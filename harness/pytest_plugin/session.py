@@ -28,11 +28,12 @@ from harness.model.cells import Faults
 from harness.model.drill import DrillTrial
 from harness.model.results import Results
 from harness.model.scenario import Scenario
-from harness.model.trial import Selection, Trial
+from harness.model.trial import USUAL_WRITES, Selection, Trial
 from harness.play import backends as casting
 from harness.play import drills, plan, runner
 from harness.play.backends import Backends
 from harness.repo.checkout import FixtureError, Repo
+from harness.repo.checks import find_missing
 from harness.report.progress import PlainProgress
 from harness.report.timeline.repeat import Replay
 from harness.report.words import plain
@@ -59,10 +60,16 @@ class Plays:
         places = [os.environ.get(PLACES), config.invocation_params.dir, config.rootpath, *config.getini("pythonpath")]
         self._places = os.pathsep.join(dict.fromkeys(str(place) for place in places if place))
         self._environment.setenv(PLACES, self._places)
+        given = config.option.coldwarm_suite, config.option.coldwarm_fixtures
+        self._tasks = paths.find_suite(given[0] or paths.TASKS)
+        self._fixtures = Path(given[1] or paths.FIXTURES)
+        named = zip(("--suite", "--fixtures"), given, strict=True)
+        self._suite = tuple(word for option, value in named if value for word in (option, value))
         try:
             self._selection = _select(config.option)
             self._entries = {spec.label: registry.find(spec) for spec in self._selection.backends}
             self._stories = self._load()
+            self._lacking = {story.id: lack for story, _ in self._stories if (lack := find_missing(story))}
             self._allowed = dict(map(registry.allowance, config.option.coldwarm_allow_faults))
         except (registry.RegistryError, loader.ScenarioError, FixtureError, ValueError) as error:
             self._environment.undo()
@@ -100,17 +107,21 @@ class Plays:
             raise NotBegun(f"it has no readable log; {self.again(trial)}")
         return self._played[trial.id]
 
-    def list_failing(self, said: Log | Transcript) -> list[Faults]:
+    def list_failing(self, log: Log | Transcript) -> list[Faults]:
         """The calls of a trial that failed; none if all that its backend has failed in are allowed."""
-        name = said.trial.backend or ""
+        name = log.trial.backend or ""
         total = sum(
             each.count for one in self._played.values() if one.trial.backend == name for each in _list_failed(one)
         )
-        return _list_failed(said) if total > self._allowed.get(name, 0) else []
+        return _list_failed(log) if total > self._allowed.get(name, 0) else []
 
     def again(self, trial: Trial | DrillTrial) -> str:
         """The command that plays this trial again and keeps its store."""
-        return f"{PLACES}={shlex.quote(self._places)} {Replay(self._selection).command(trial)}"
+        return f"{PLACES}={shlex.quote(self._places)} {Replay(self._selection, self._suite).command(trial)}"
+
+    def find_lack(self, trial: Trial | DrillTrial) -> list[str]:
+        """The programs that the tests of a trial's story need and that are not installed here."""
+        return [] if isinstance(trial, DrillTrial) else self._lacking.get(trial.scenario, [])
 
     # --- hooks ------------------------------------------------------------------------------------------------------
 
@@ -143,7 +154,7 @@ class Plays:
     def _load(self) -> list[tuple[Scenario, Repo]]:
         if self._selection.scenarios == ("none",):
             return []
-        return loader.load(loader.find(paths.TASKS, self._selection.scenarios), paths.FIXTURES, paths.cache_root())
+        return loader.load(loader.find(self._tasks, self._selection.scenarios), self._fixtures, paths.cache_root())
 
     @cached_property
     def planned(self) -> list[Trial | DrillTrial]:
@@ -162,7 +173,7 @@ class Plays:
 
     @cached_property
     def _backends(self) -> Backends:
-        """As every adapter describes itself. Raises RegistryError and EmbedderError."""
+        """Backends as every adapter describes itself. Raises RegistryError and EmbedderError."""
         return casting.describe_all(self._selection)
 
     def _play(self, only: tuple[str, ...]) -> None:
@@ -176,10 +187,11 @@ class Plays:
                 playables = self._backends
                 self._reasons = {each.backend: each.reason for each in playables.unplayed}
                 self._folder = self._folder or Folder.create(self._out)
+                stories = [each for each in self._stories if each[0].id not in self._lacking]
                 runner.Runner(
-                    self._folder, self._selection, playables, command, self._stories, paths.cache_root(), listener,
+                    self._folder, self._selection, playables, command, stories, paths.cache_root(), listener,
                     only=only, allowed_faults=self._allowed,
-                    suite=suite.identity([story for story, _ in self._stories], paths.TASKS, self._selection.split),
+                    suite=suite.identity([story for story, _ in stories], self._tasks, self._selection.split),
                 ).play()  # fmt: skip
             except (FolderError, registry.RegistryError) as error:
                 raise pytest.UsageError(_line(error)) from None
@@ -192,16 +204,16 @@ class Plays:
             self._played = {**self._folder.logs()[0], **self._folder.transcripts()[0]}
 
 
-def _list_failed(said: Log | Transcript) -> list[Faults]:
+def _list_failed(log: Log | Transcript) -> list[Faults]:
     """Without what a drill provoked."""
-    found = faults.of_drill(said) if isinstance(said, Transcript) else faults.of_trial(said)
+    found = faults.of_drill(log) if isinstance(log, Transcript) else faults.of_trial(log)
     return [each for each in found if not each.provoked]
 
 
 def _select(option: Any) -> Selection:
     """Raises RegistryError or ValueError, one line, for what cannot be asked for."""
     try:
-        drilled = drills.chosen(option.coldwarm_drill)
+        drilled = drills.choose_drills(option.coldwarm_drill)
     except drills.DrillError as error:
         raise ValueError(f"--coldwarm-drill: {error}") from None
     if min(option.coldwarm_noise or [0]) < 0:
@@ -210,8 +222,8 @@ def _select(option: Any) -> Selection:
         raise ValueError(f"--coldwarm-drill-size: a drill needs at least {SMALLEST} memories")
     return Selection(
         backends=interpreters.name_releases(map(registry.parse, option.coldwarm_backend)),
-        scenarios=tuple(option.coldwarm_scenario or [SCENARIO]),
-        writes=tuple(option.coldwarm_write or ["append", "curated"]),
+        scenarios=tuple(option.coldwarm_scenario or ([] if option.coldwarm_suite else [SCENARIO])),
+        writes=tuple(option.coldwarm_write or USUAL_WRITES),
         noise=tuple(option.coldwarm_noise or [0]),
         drills=drilled,
         drill_size=option.coldwarm_drill_size,
@@ -242,6 +254,8 @@ class TrialItem(pytest.Item):
         self.add_marker(pytest.mark.coldwarm)
 
     def setup(self) -> None:
+        if lack := self._owner.find_lack(self._trial):
+            pytest.skip(f"its tests need {' and '.join(lack)}, not installed here")
         try:
             self._said = self._owner.judge(self._trial)
         except NotBegun as error:
@@ -252,7 +266,7 @@ class TrialItem(pytest.Item):
 
     def runtest(self) -> None:
         said = self._said
-        end = said.ended if isinstance(said, Transcript) else said.closed
+        end = said.end
         fault = end.fault if end else None
         why = f"{fault.kind} in {fault.op}: {' '.join(fault.message.split())}" if fault else ""
         if end is not None and end.status == "unsupported":

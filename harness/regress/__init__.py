@@ -12,7 +12,7 @@ from harness.machine import documents, files
 from harness.machine.documents import DocumentError
 from harness.model.results import Results
 from harness.model.trial import Selection
-from harness.regress import baseline, foreseen, gates, judging, pairing, stored
+from harness.regress import baseline, baseline_files, gate_verdicts, gates, pairing, unanswerable
 from harness.regress.baseline import Baseline, RegressError
 from harness.regress.gates import Gates
 
@@ -22,9 +22,9 @@ GATES, BASELINE = "gates.toml", "baseline.json"
 
 def check(gates_file: Path | None, baseline_file: Path | None, selection: Selection) -> None:
     """Reads both before anything is played. Raises RegressError, also for a gate that such a run cannot answer."""
-    asked, _ = _read_files(gates_file, baseline_file)
-    if asked:
-        foreseen.check(asked, selection)
+    gates, _ = _read_files(gates_file, baseline_file)
+    if gates:
+        unanswerable.check(gates, selection)
 
 
 def keep(folder: Folder, gates_file: Path | None, baseline_file: Path | None) -> None:
@@ -40,18 +40,18 @@ def judge(results: Results, gates_file: Path | None, baseline_file: Path | None)
 
 
 def judge_run(results: Results, folder: Folder) -> Results:
-    """The same by what lies in the run's folder; gates are called as the run's command calls them."""
+    """Judges a run by what lies in its folder; gates are called as the run's command calls them."""
     demands, earlier = (path if path.exists() else None for path in (folder.root / GATES, folder.root / BASELINE))
-    asked, before = _read_files(demands, earlier, find_option(results.run.command, "--gates") or GATES)
-    return _judge(results, asked, before)
+    gates, before = _read_files(demands, earlier, find_option(results.run.command, "--gates") or GATES)
+    return _judge(results, gates, before)
 
 
-def _judge(results: Results, asked: Gates | None, before: Baseline | None) -> Results:
+def _judge(results: Results, gates: Gates | None, before: Baseline | None) -> Results:
     if before:
         now = baseline.of(results)
         found = {"baseline": pairing.against(before, now), "changes": pairing.changes(before, now)}
         results = results.model_copy(update=found)
-    return results.model_copy(update={"gates": judging.judge(asked, results, before)}) if asked else results
+    return results.model_copy(update={"gates": gate_verdicts.judge(gates, results, before)}) if gates else results
 
 
 def _read_files(
@@ -62,11 +62,13 @@ def _read_files(
     Args:
         name: What the file of gates is called, if not by its path.
     """
-    asked = gates.read(_content(gates_file), name or str(gates_file)) if gates_file else None
-    before = stored.read(_content(baseline_file), str(baseline_file)) if baseline_file else None
-    if asked and before is None and (first := asked.needs_baseline):
-        raise RegressError(f"{asked.name}:{first.line}: margin: needs a baseline to compare with: give --baseline FILE")
-    return asked, before
+    demands = gates.read(_content(gates_file), name or str(gates_file)) if gates_file else None
+    before = baseline_files.read(_content(baseline_file), str(baseline_file)) if baseline_file else None
+    if demands and before is None and (first := demands.needs_baseline):
+        raise RegressError(
+            f"{demands.name}:{first.line}: margin: needs a baseline to compare with: give --baseline FILE"
+        )
+    return demands, before
 
 
 def _content(path: Path) -> bytes:

@@ -71,7 +71,7 @@ class StoryRow(Model):
 
 
 class ContrastRow(StoryRow):
-    """The same under other policies, or at another level of noise, than the primary ones."""
+    """A row under other policies, or at another level of noise, than the primary ones."""
 
     write: WritePolicy
     read: ReadPolicy
@@ -116,7 +116,7 @@ class Baseline(Model):
     digest: str = ""
 
     def under(self, policies: Policies) -> Baseline:
-        """Its rows as if these policies were the primary ones."""
+        """The rows of this baseline as if these policies were the primary ones."""
         if policies == Policies.of(self.conditions):
             return self
         mine = (row for row in self.contrasts if (row.write, row.read, row.noise) == policies)
@@ -175,7 +175,7 @@ def _of(results: Results, conditions: Conditions) -> Baseline:
         entrants=tuple(_entrant(results, name, [own[name, story] for story in stories]) for name in tested),
         stories=tuple(StoredStory(id=name, digest=digests[name]) for name in stories),
         rows=tuple(
-            _row(backend, name, [own[backend, story] for story in stories])
+            _make_row(backend, name, [own[backend, story] for story in stories])
             for backend in sorted({backend for backend, _ in own if own[backend, _]})
             for name in sorted(results.definitions)
             if _has_direction(results, name)
@@ -185,7 +185,7 @@ def _of(results: Results, conditions: Conditions) -> Baseline:
 
 
 def _contrasts(results: Results) -> Iterator[ContrastRow]:
-    """Of every contrast that was played but the primary one."""
+    """Rows of every contrast that was played but the primary one."""
     shown = (each for each in results.contrasts if not each.primary)
     for policies in sorted({Policies(each.write_policy, each.read_policy, each.noise) for each in shown}):
         for row in under(results, policies).rows:
@@ -199,7 +199,9 @@ def _has_direction(results: Results, measure: str) -> bool:
 
 
 def _entrant(results: Results, name: str, cells: Iterable[Sequence[Cell]]) -> Entrant:
-    """Its version as stories and drills were played with it; a run that went on after an upgrade has two."""
+    """The version of a backend as stories and drills were played with it; a run that went on after
+    an upgrade has two.
+    """
     card = results.backends[name].backend if name in results.backends else None
     played = [card.version if card else None, *(cell.version for cell in results.trust if cell.backend == name)]
     return Entrant(
@@ -209,7 +211,7 @@ def _entrant(results: Results, name: str, cells: Iterable[Sequence[Cell]]) -> En
     )
 
 
-def _row(backend: str, name: str, cells: Iterable[Sequence[Cell]]) -> StoryRow:
+def _make_row(backend: str, name: str, cells: Iterable[Sequence[Cell]]) -> StoryRow:
     measures = [[cell.measures[name] for cell in own if name in cell.measures] for own in cells]
     return StoryRow(
         backend=backend,
@@ -279,5 +281,5 @@ def sign(measure: str) -> int:
 
 
 def find_digest(baseline: Baseline) -> str:
-    """Of all that it holds but the digest itself."""
+    """The digest of all that a baseline holds but the digest itself."""
     return digest(baseline.model_copy(update={"digest": ""}))

@@ -24,7 +24,7 @@ from harness.log.transcript import Called, Handled, Looked, Transcript
 from harness.metrics.view import Record
 from harness.model.cells import AnyCell, Cell, TrustCell
 from harness.model.trial import Measured, ReadPolicy
-from harness.regress.stored import Side
+from harness.regress.baseline_files import Side
 from harness.report import words
 from harness.report.model import receipts
 from harness.report.timeline.entries import list_entries, quote, show, small, verdict
@@ -62,6 +62,7 @@ class Archive:
             own = (cell for cell in results.cells if cell.backend and headline(cell, results.run.conditions))
             self._cells = {(cell.backend or "", cell.scenario, cell.seed): cell for cell in own}
             self._drills = {cell.id: cell for cell in results.trust}
+        # Of this object alone: a cache on the methods would keep every object alive.
         self.record: Callable[[str], Record | None] = lru_cache(maxsize=64)(self._record)
         self.transcript: Callable[[str], Transcript | None] = lru_cache(maxsize=16)(self._transcript)
 
@@ -101,7 +102,7 @@ def of_story(old: Archive, new: Archive, backend: str, measure: str, scenario: s
         if records[0] is None or records[1] is None:
             continue
         known = (records[0], records[1])
-        cited = [_cited(record, cell, measure) for record, cell in zip(known, cells, strict=True)]
+        cited = [_count_cited(record, cell, measure) for record, cell in zip(known, cells, strict=True)]
         for key in (key for key in {**cited[0], **cited[1]} if cited[0].get(key) != cited[1].get(key)):
             then, now = (
                 _side(record, cell, key, counted.get(key, 0), archive)
@@ -110,12 +111,14 @@ def of_story(old: Archive, new: Archive, backend: str, measure: str, scenario: s
             yield Case(f"{scenario}{f', seed {seed}' if seed != 1 else ''}", then, now)
 
 
-def _cited(record: Record, cell: Cell, measure: str) -> Counter[Key]:
+def _count_cited(record: Record, cell: Cell, measure: str) -> Counter[Key]:
     """What the receipts of a measure are about, and how many of them."""
     found = cell.measures.get(measure)
-    told = [place for ref in found.receipts if (place := places.read(ref))] if isinstance(found, Measured) else []
+    cited_places = (
+        [place for ref in found.receipts if (place := places.read(ref))] if isinstance(found, Measured) else []
+    )
     events = record.log.events
-    return Counter(_key(events[place.line - 1], place) for place in told if place.line <= len(events))
+    return Counter(_key(events[place.line - 1], place) for place in cited_places if place.line <= len(events))
 
 
 def _key(event: Event, place: places.Receipt) -> Key:

@@ -59,7 +59,7 @@ def changes(old: Baseline, new: Baseline) -> Iterator[Change]:
 
 
 def _test(family: list[Sides]) -> dict[int, Tested]:
-    """By the place in the family."""
+    """What was tested, by the place in the family."""
     counts = {at: found for at, sides in enumerate(family) if (found := _counts(*sides))}
     raw = [stats.fisher(*each) for each in counts.values()]
     told = zip(counts.items(), raw, stats.holm(raw), strict=True)
@@ -136,7 +136,7 @@ def _find_lost(row: TrustRow, now: TrustRow | None) -> dict[str, object]:
 
 
 def _gain(then: TrustRow, now: TrustRow) -> float:
-    """How much better it became; 0 if it is off by a rounding."""
+    """The gain of a measure; 0 if it is off by a rounding."""
     gain = sign(now.measure) * ((value(now.point) or 0.0) - (value(then.point) or 0.0))
     return gain if abs(gain) > SLACK else 0.0
 
@@ -150,7 +150,9 @@ def _failures(row: TrustRow) -> float | None:
 
 
 def _judge_fixed(then: TrustRow, now: TrustRow) -> tuple[DrillVerdict, str]:
-    """Of what cannot vary: every difference is a change, and so is a case that does not count any more."""
+    """Judges a measure that cannot vary: every difference is a change, and so is a case that does
+    not count any more.
+    """
     before, after, gain = _failures(then), _failures(now), _gain(then, now)
     if before is not None and after is not None and after > before + SLACK:
         return "worse", f"{after:g} failures where there were {before:g}, with the same inputs"
@@ -162,7 +164,7 @@ def _judge_fixed(then: TrustRow, now: TrustRow) -> tuple[DrillVerdict, str]:
 
 
 def _judge_drawn(then: TrustRow, now: TrustRow, tested: Tested | None) -> tuple[DrillVerdict, str]:
-    """Of what varies between equal runs."""
+    """Judges a measure that varies between equal runs."""
     gain, again = _gain(then, now), f"varies by run ({DEFINITIONS[now.measure].varies}): play both again to tell"
     if not gain:
         return "no-difference-shown", "the same"

@@ -1,4 +1,4 @@
-"""`gates.toml`: what a team demands of a run. Read here, judged in `harness/regress/judging.py`.
+"""`gates.toml`: what a team demands of a run. Read here, judged in `harness/regress/gate_verdicts.py`.
 
 [[gate]]
 name = "sources are kept"
@@ -191,9 +191,9 @@ def _gate(table: Mapping[str, Any], text: str, line: int, name: str) -> Gate:
     where = _line(text, key, line) if key in table else line
     if one["type"] == "extra_forbidden":
         near = get_close_matches(key, Gate.model_fields, n=1)
-        said = f"unknown key{f'; did you mean {near[0]}?' if near else ''}"
+        complaint = f"unknown key{f'; did you mean {near[0]}?' if near else ''}"
     else:
-        said = one["msg"].removeprefix("Value error, ")
+        complaint = one["msg"].removeprefix("Value error, ")
     if key in EXPECTED and one["type"] != "value_error":
-        said = EXPECTED[key]
-    raise RegressError(f"{name}:{where}: {f'{key}: ' if key else ''}{said[:1].lower()}{said[1:]}")
+        complaint = EXPECTED[key]
+    raise RegressError(f"{name}:{where}: {f'{key}: ' if key else ''}{complaint[:1].lower()}{complaint[1:]}")

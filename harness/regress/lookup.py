@@ -13,7 +13,7 @@ from harness.model.trial import Measure, Measured, NotMeasured
 from harness.report.words import plain
 
 
-def cells(results: Results, where: Mapping[str, object]) -> list[AnyCell]:
+def find_cells(results: Results, where: Mapping[str, object]) -> list[AnyCell]:
     """The cells of stories and drills whose fields are as in `where`."""
     every: list[AnyCell] = [*results.cells, *results.trust]
     fields = {*Cell.model_fields, *TrustCell.model_fields}
@@ -47,9 +47,9 @@ def measure(results: Results, name: str, where: Mapping[str, object]) -> Measure
     held = results.run.conditions
     usual = {"write_policy": held.headline_write, "read_policy": held.headline_read, "noise": held.headline_noise}
     if usual.keys() & where.keys():
-        found = cells(results, {**usual, **where})
+        found = find_cells(results, {**usual, **where})
     else:
-        found = [cell for cell in cells(results, where) if isinstance(cell, Cell) and headline(cell, held)]
+        found = [cell for cell in find_cells(results, where) if isinstance(cell, Cell) and headline(cell, held)]
     stories = [cell for cell in found if isinstance(cell, Cell)]
     first = _number(name, stories, where)
     pool = pool_cells(name, stories)
@@ -65,7 +65,7 @@ def measure(results: Results, name: str, where: Mapping[str, object]) -> Measure
 
 
 def _find_drill(results: Results, name: str, where: Mapping[str, object]) -> Measured:
-    found = [cell for cell in cells(results, where) if name in cell.measures]
+    found = [cell for cell in find_cells(results, where) if name in cell.measures]
     if len(found) > 1:
         raise LookupError(f"{name}: {_format(where)} means several: {', '.join(cell.id for cell in found)}")
     return _number(name, found, where)

@@ -36,7 +36,7 @@ def against(old: Baseline, new: Baseline) -> Against:
             name: (versions[0].get(name), versions[1].get(name)) for name in sorted({*versions[0], *versions[1]})
         },
         differs=tuple(_differs(old, new)),
-        retold=tuple(sorted(_retold(old, new))),
+        retold=tuple(sorted(_find_changed_stories(old, new))),
     )
 
 
@@ -45,16 +45,21 @@ def _differs(old: Baseline, new: Baseline) -> Iterator[str]:
         yield f"protocol {old.protocol} then, {new.protocol} now"
     for name, (then, now) in _conditions(old, new).items():
         yield f"{name.replace('_', ' ')} {_describe(then)} then, {_describe(now)} now"
+    if _are_strangers(old, new):
+        then, now = (side.suite.version if side.suite else "unknown" for side in (old, new))
+        yield f"suite {then} then, {now} now: they have no story in common, so that none is compared"
 
 
-OF_STORIES = {"budget", "reader", "undated", "writer", "headline_noise", "headline_write", "headline_read"}
+_USUAL = {"undated": False, "writer": SCRIPTED, "feed": "facts"}
+"""What conditions leave out where it is so."""
+OF_STORIES = {"budget", "feed", "reader", "undated", "writer", "headline_noise", "headline_write", "headline_read"}
 """Conditions of which drills know nothing."""
 
 
 def _conditions(old: Baseline, new: Baseline) -> dict[str, tuple[object, object]]:
-    """Those that are not the same, then and now."""
+    """Conditions that are not the same, then and now."""
     then, now = (
-        {"undated": False, "writer": SCRIPTED, **side.conditions.model_dump(mode="json", exclude={"noise"})}
+        {**_USUAL, **side.conditions.model_dump(mode="json", exclude={"noise"})}
         for side in (old, new)
     )  # fmt: skip  # the levels beside the headline's are no part of a row
     if not (old.stories and new.stories):
@@ -62,10 +67,16 @@ def _conditions(old: Baseline, new: Baseline) -> dict[str, tuple[object, object]
     return {name: (then[name], now[name]) for name in now if then[name] != now[name]}
 
 
-def _retold(old: Baseline, new: Baseline) -> set[str]:
+def _find_changed_stories(old: Baseline, new: Baseline) -> set[str]:
     """Scenarios of both that tell another story now. One without a digest was not played."""
     then = {story.id: story.digest for story in old.stories}
     return {story.id for story in new.stories if story.digest and then.get(story.id, "") not in ("", story.digest)}
+
+
+def _are_strangers(old: Baseline, new: Baseline) -> bool:
+    """Whether both play stories, and none in common: other suites, or other parts of one."""
+    then, now = ({story.id for story in side.stories} for side in (old, new))
+    return bool(then and now and then.isdisjoint(now))
 
 
 def _describe(condition: object) -> str:
@@ -80,7 +91,7 @@ def changes(old: Baseline, new: Baseline) -> tuple[Change, ...]:
     differ = set(_conditions(old, new))
     if old.protocol != new.protocol or differ - OF_STORIES:
         return ()
-    return (*(() if differ else _stories(old, new)), *drills.changes(old, new))
+    return (*(() if differ or _are_strangers(old, new) else _stories(old, new)), *drills.changes(old, new))
 
 
 # --- stories ------------------------------------------------------------------------------------------------------
@@ -132,7 +143,7 @@ def _number(point: StoredValue) -> float:
 
 
 def _stories(old: Baseline, new: Baseline) -> Iterator[Change]:
-    cells = _cells(old) | _cells(new)
+    cells = _digest_cells(old) | _digest_cells(new)
     rows = [{(row.backend, row.measure): row for row in side.rows} for side in (old, new)]
     families = defaultdict[str, list[Paired]](list)
     for backend, measure in sorted({*rows[0], *rows[1]}):
@@ -152,7 +163,7 @@ def _stories(old: Baseline, new: Baseline) -> Iterator[Change]:
                 yield _change(each, told.get(each.backend), len(tested), cells)
 
 
-def _cells(side: Baseline) -> dict[tuple[str, str], tuple[str, ...]]:
+def _digest_cells(side: Baseline) -> dict[tuple[str, str], tuple[str, ...]]:
     return {
         (each.backend, story.id): own
         for each in side.entrants
@@ -170,7 +181,7 @@ def _pair(
         dict(zip((story.id for story in side.stories), row.points, strict=True)) if row else {}
         for side, row in (then, now)
     ]
-    retold = _retold(old, new)
+    retold = _find_changed_stories(old, new)
     for story in sorted({*points[0], *points[1]}):
         before, after = points[0].get(story), points[1].get(story)
         measured = value(before) is not None, value(after) is not None
@@ -199,7 +210,7 @@ def _incomparable(paired: Paired, why: str) -> Change:
 
 def _change(
     paired: Paired,
-    told: Tested | None,
+    tested: Tested | None,
     family: int,
     cells: Mapping[tuple[str, str], tuple[str, ...]],
 ) -> Change:
@@ -220,11 +231,11 @@ def _change(
         old_count=_count(sides[0]),
         new_count=_count(sides[1]),
         difference=mean,
-        interval=_interval(list(differences.values()), told),
-        p=told.p if told else None,
-        adjusted_p=told.adjusted if told else None,
+        interval=_interval(list(differences.values()), tested),
+        p=tested.p if tested else None,
+        adjusted_p=tested.adjusted if tested else None,
         detectable=describe_reach(find_reach(len(differences), family), "change") if differences else "",
-        verdict=_verdict(paired, better * mean if mean is not None else None, told),
+        verdict=_verdict(paired, better * mean if mean is not None else None, tested),
         reason=_reason(paired),
         broken=of(story for story, each in differences.items() if better * each < 0),
         mended=of(story for story, each in differences.items() if better * each > 0),
@@ -239,11 +250,11 @@ def _count(points: Sequence[StoredValue]) -> tuple[float, int] | None:
     return sum(hits for hits, _ in counted), sum(cases for _, cases in counted)
 
 
-def _interval(differences: Sequence[float], told: Tested | None) -> Interval | None:
+def _interval(differences: Sequence[float], tested: Tested | None) -> Interval | None:
     """None below ten scenarios, and where nothing moved: that nothing ever can is more than was seen."""
-    if told is None or len(differences) < ENOUGH or not any(differences):
+    if tested is None or len(differences) < ENOUGH or not any(differences):
         return None
-    found = stats.bound(differences, told.level, told.shown)
+    found = stats.bound_mean(differences, tested.level, tested.shown)
     method = "sign-flip-95 of the paired difference, over scenarios, adjusted as p is"
     return Interval(low=found[0], high=found[1], method=method) if found else None
 
@@ -251,13 +262,13 @@ def _interval(differences: Sequence[float], told: Tested | None) -> Interval | N
 PairVerdict = Literal["better", "worse", "no-difference-shown", "vanished", "appeared", "not-comparable"]
 
 
-def _verdict(paired: Paired, gain: float | None, told: Tested | None) -> PairVerdict:
+def _verdict(paired: Paired, gain: float | None, tested: Tested | None) -> PairVerdict:
     """A regression stands before everything else.
 
     Where a measure found nothing to measure in some scenarios, as `not-applicable` says, these leave the pairs; where
     it finds nothing in any, or where a scenario failed or was not played, it has vanished.
     """
-    shown = told is not None and told.shown
+    shown = tested is not None and tested.shown
     if shown and gain is not None and gain < 0:
         return "worse"
     if paired.lost and (not paired.pairs or {*paired.lost.values()} - {"not-applicable"}):

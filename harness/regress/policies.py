@@ -21,5 +21,5 @@ class Policies(NamedTuple):
         return cls(held.headline_write, held.headline_read, held.headline_noise)
 
     def hold(self, held: Conditions) -> Conditions:
-        """The same conditions, as if these policies were the primary ones."""
+        """These conditions, as if these policies were the primary ones."""
         return held.model_copy(update={f"headline_{name}": each for name, each in self._asdict().items()})

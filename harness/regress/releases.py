@@ -9,7 +9,7 @@ from harness.model.cells import AnyCell, TrustCell
 from harness.model.drill import DrillTrial
 from harness.regress import baseline
 from harness.regress.baseline import WORDS, Baseline, StoredValue
-from harness.regress.stored import Side
+from harness.regress.baseline_files import Side
 
 
 def side(run: Side, label: str, name: str) -> Side:
@@ -56,7 +56,7 @@ class Reading:
         return self.word if self.value is None else f"{self.value:.3g}"
 
     def is_like(self, other: Reading, than: Reading) -> bool | None:
-        """Whether it is nearer to one reading than to another; None: it is like neither."""
+        """Whether a reading is nearer to one than to another; None: it is like neither."""
         if self.value is None:
             found = [each.word for each in (other, than)].count(self.word)
             return None if found != 1 else self.word == other.word
@@ -65,7 +65,7 @@ class Reading:
         return abs(self.value - other.value) < abs(self.value - than.value)
 
 
-def reading(made: Baseline, measure: str) -> Reading:
+def read_value(made: Baseline, measure: str) -> Reading:
     """The mean over stories, or what the drill says. A failure counts before a number."""
     points, reasons = list[StoredValue](), dict[str, str]()
     for row in made.rows:

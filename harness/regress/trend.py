@@ -62,15 +62,17 @@ class Trend:
 
 
 def order(runs: Sequence[Baseline]) -> list[Baseline]:
-    """By their date, with which the name of a run begins; runs without one stand first, as they were given."""
+    """Orders runs by their date, with which the name of a run begins; runs without one stand first,
+    as they were given.
+    """
     return sorted(runs, key=lambda run: found[0] if (found := _DATED.match(run.run)) else "")
 
 
 def collect(runs: Sequence[Baseline], measure: str) -> Trend:
     """What the runs, in this order, say of a measure."""
     lines, gaps = list[TrendLine](), dict[str, None]()
-    for backend in sorted({row.backend for run in runs for row in _rows(run, measure)}):
-        rows = [next((row for row in _rows(run, measure) if row.backend == backend), None) for run in runs]
+    for backend in sorted({row.backend for run in runs for row in _list_rows(run, measure)}):
+        rows = [next((row for row in _list_rows(run, measure) if row.backend == backend), None) for run in runs]
         whys = ["", *(_gap(measure, *pair) for pair in itertools.pairwise(zip(runs, rows, strict=True)))]
         points = [
             TrendPoint(run.run, *_read(row), joined=at > 0 and not why)
@@ -83,7 +85,7 @@ def collect(runs: Sequence[Baseline], measure: str) -> Trend:
     return Trend(measure, tuple(line for line in lines if line.measured), tuple(gaps))
 
 
-def _rows(run: Baseline, measure: str) -> Iterator[StoryRow | TrustRow]:
+def _list_rows(run: Baseline, measure: str) -> Iterator[StoryRow | TrustRow]:
     yield from (row for row in run.rows if row.measure == measure)
     yield from (row for row in run.trust if row.measure == measure)
 
@@ -124,7 +126,7 @@ def _gap(measure: str, then: Played, now: Played) -> str:
 
 
 def describe(trend: Trend) -> Iterator[str]:
-    """As lines for a terminal: of each backend a curve, its first and its last number."""
+    """Lines for a terminal: of each backend a curve, its first and its last number."""
     better = {"higher": "more is better", "lower": "less is better", "neither": "no direction is better"}
     yield f"{words.label(trend.measure)} ({better[DEFINITIONS[trend.measure].better]})"
     for line in trend.lines:

@@ -8,7 +8,7 @@ from harness.regress.baseline import DEFINITIONS, Baseline
 from harness.regress.trend import Trend, TrendLine
 from harness.report import words
 from harness.report.charts.chart import WARM, Chart, finish, short, show
-from harness.report.charts.drawing import PALE, SOFT, WIDTH, Scale, Sheet
+from harness.report.charts.sheet import PALE, SOFT, WIDTH, Scale, Sheet
 from harness.report.outputs import templating
 
 STYLES = ("style.css", "first.css")

@@ -120,13 +120,13 @@ def walk(repo: Repo, commits: Sequence[Commit]) -> Iterator[Change]:
 def read_texts(repo: Repo, places: Sequence[tuple[str, str]]) -> list[str | None]:
     """The texts of files, each by commit and path; None: it is not there, too large, or no UTF-8 text."""
     asked = [(commit, path) for commit, path in places if "\n" not in path]
-    sizes = _ask(repo, "cat-file", "--batch-check=%(objecttype) %(objectsize)", stdin=_names(asked)).splitlines()
+    sizes = _ask(repo, "cat-file", "--batch-check=%(objecttype) %(objectsize)", stdin=_join_names(asked)).splitlines()
     fit = [
         place
         for place, row in zip(asked, sizes, strict=True)
         if row.startswith(b"blob ") and int(row.split()[1]) <= LARGEST
     ]
-    data, at, texts = _ask(repo, "cat-file", "--batch", stdin=_names(fit)), 0, dict[tuple[str, str], str | None]()
+    data, at, texts = _ask(repo, "cat-file", "--batch", stdin=_join_names(fit)), 0, dict[tuple[str, str], str | None]()
     for place in fit:
         end = data.index(b"\n", at)
         size = int(data[at:end].rsplit(b" ", 1)[1])
@@ -135,7 +135,7 @@ def read_texts(repo: Repo, places: Sequence[tuple[str, str]]) -> list[str | None
     return [texts.get(place) for place in places]
 
 
-def _names(places: Sequence[tuple[str, str]]) -> bytes:
+def _join_names(places: Sequence[tuple[str, str]]) -> bytes:
     return "".join(f"{commit}:{path}\n" for commit, path in places).encode()
 
 
@@ -166,7 +166,7 @@ def _count_touched(repo: Repo, commits: Sequence[Commit]) -> dict[str, int]:
         if row.startswith(b":"):
             found[commit] += 1
         elif row:
-            commit = row[:40].decode("ascii")
+            commit = row.split(b" ")[0].decode("ascii")
     return found
 
 
@@ -175,7 +175,7 @@ def _compare(repo: Repo, commits: Sequence[Commit]) -> dict[str, list[FileChange
         repo, "diff-tree", "--stdin", "-r", "-p", "-U0", "-M", "--diff-filter=MR", "--no-ext-diff", "--no-textconv",
         "--no-color", stdin=_pairs(commits),
     )  # fmt: skip
-    known = {each.hash for each in commits}
+    known = {each.hash.encode(): each.hash for each in commits}
     found: dict[str, list[FileChange]] = {}
     commit, block = "", list[bytes]()
     for row in (*data.split(b"\n"), b"diff --git "):
@@ -183,7 +183,7 @@ def _compare(repo: Repo, commits: Sequence[Commit]) -> dict[str, list[FileChange
             if block:
                 found[commit].extend(filter(None, [_read_file(block)]))
             block = [row]
-        elif row[:40].isalnum() and (name := row[:40].decode("ascii", "replace")) in known and len(row) <= 41 + 41:
+        elif name := known.get(row.split(b" ", 1)[0]):
             if block:
                 found[commit].extend(filter(None, [_read_file(block)]))
             commit, block = name, []

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 from filelock import FileLock
 
 from harness.machine import leftovers
-from harness.repo.clone import CONFIG, Clone, borrow
+from harness.repo.clone import Clone, borrow, configure
 from harness.repo.history import History
 from harness.repo.series import FixtureError, Series, cause, find_standing, git, make, read, reason
 
@@ -29,7 +29,6 @@ State = Literal["same", "moved", "renamed", "gone", "dangling"]
 
 _PATIENCE = 300.0  # seconds to wait for another process that builds the same fixture
 
-_HASH = 40
 _AS_TRACKED = "* -text !eol -filter -ident !working-tree-encoding !diff\n"
 """A work tree holds the bytes that are tracked, whatever attributes ask for."""
 LARGEST = 1_000_000
@@ -163,7 +162,7 @@ class Repo:
             (store / "objects" / "info").mkdir(parents=True)
             (store / ref).parent.mkdir(parents=True)
             (store / "objects" / "info" / "alternates").write_text(f"{self.path / 'objects'}\n")
-            (store / "config").write_text(CONFIG.format(bare="false"))
+            (store / "config").write_text(configure(commit, bare=False))
             (store / "info").mkdir()
             (store / "info" / "attributes").write_text(_AS_TRACKED)
             (store / "HEAD").write_text(f"ref: {ref}\n")
@@ -207,9 +206,9 @@ class Repo:
                     f"fixture {self.name}: the link '{link}' leads to '{target}', outside of the work tree; take it out"
                 )
         self._links[commit] = frozenset(links)
-        return _Files(named, self._texts)
+        return _Files(named, self._read_blobs)
 
-    def _texts(self, blobs: Sequence[str]) -> Mapping[str, str | None]:
+    def _read_blobs(self, blobs: Sequence[str]) -> Mapping[str, str | None]:
         """All texts that are known, those of these blobs among them."""
         with self._lock:
             new = sorted({blob for blob in blobs if blob not in self._blobs})
@@ -246,10 +245,10 @@ class Repo:
             ).split(b"\0")[:-1]  # fmt: skip
             touched: dict[str, set[str]] = {commit: set() for commit in new}
             renamed: dict[str, dict[str, str]] = {commit: {} for commit in new}
-            rest, commit = iter(words), ""
+            rest, commit, digits = iter(words), "", len(new[0])
             for word in rest:
-                if len(word) >= _HASH:
-                    commit = word[:_HASH].decode("ascii")
+                if len(word) >= digits:
+                    commit = word[:digits].decode("ascii")
                     continue
                 path = os.fsdecode(next(rest))
                 touched[commit].add(path)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.log.events import Check
+from harness.log.parts import Check
 from harness.machine import bubblewrap, command
-from harness.model.scenario import Edit, Job
+from harness.model.job import HIDDEN, Edit, Job
+from harness.model.scenario import Scenario
 from harness.model.trial import digest
 from harness.repo import inside
 from harness.repo.checkout import Repo
@@ -32,11 +34,12 @@ class WorkError(Exception):
 
 @dataclass(frozen=True)
 class Work:
-    """What a job left behind: the diff of the work tree, its commands, its checks."""
+    """What a job left behind: the diff of the work tree, its commands, its checks; visible tests if they were run."""
 
     diff: str
     ran: tuple[Check, ...]
     checks: tuple[Check, ...]
+    visible: tuple[Check, ...] = ()
 
 
 class WorkTrees:
@@ -46,50 +49,85 @@ class WorkTrees:
         self._done: dict[str, Future[Work]] = {}
         self._lock = threading.Lock()
 
-    def do(self, repo: Repo, commit: str, job: Job, values: Mapping[str, str | None]) -> Work:
-        """Applies the edits of every decided value, runs the job's commands, then every check."""
-        key = digest([repo.digest, commit, job.model_dump(mode="json"), dict(values)])
+    def do(self, repo: Repo, commit: str, job: Job, values: Mapping[str, str | None], *, visible: bool = False) -> Work:
+        """Applies the edits of every decided value, runs the job's commands, then every check.
+
+        Args:
+            visible: The tests that the repository has are run as well, before the checks.
+        """
+        key = digest([repo.digest, commit, job.model_dump(mode="json"), dict(values), visible])
         with self._lock:
             first = key not in self._done
             future = self._done.setdefault(key, Future())
         if first:
             try:
-                future.set_result(_work(repo, commit, job, values))
+                future.set_result(_work(repo, commit, job, values, visible))
             except BaseException as error:
                 future.set_exception(error)
         return future.result()
 
 
-def _work(repo: Repo, commit: str, job: Job, values: Mapping[str, str | None]) -> Work:
+def repeat(repo: Repo, commit: str, job: Job, values: Mapping[str, str | None], times: int) -> list[tuple[Check, ...]]:
+    """Does a job once, and runs all of its checks over and over in that work tree."""
     with repo.worktree(commit) as tree:
-        for decision in job.decisions:
-            value = values.get(decision.id)
-            for edit in decision.edits if value is not None else ():
-                _apply(tree, edit, value or "")
-        return judge(tree, job, bubblewrap.wrap(tree, repo.stores))
+        _edit(tree, job, values)
+        before = bubblewrap.wrap(tree, repo.stores)
+        lay_hidden(tree, job)
+        return [tuple(run(tree, each.id, each.check, before) for each in job.decisions) for _ in range(times)]
+
+
+def _edit(tree: Path, job: Job, values: Mapping[str, str | None]) -> None:
+    for decision in job.decisions:
+        value = values.get(decision.id)
+        for edit in decision.list_edits(value) if value is not None else ():
+            _apply(tree, edit)
+
+
+def _work(repo: Repo, commit: str, job: Job, values: Mapping[str, str | None], visible: bool) -> Work:
+    with repo.worktree(commit) as tree:
+        _edit(tree, job, values)
+        before = bubblewrap.wrap(tree, repo.stores)
+        seen = tuple(run(tree, RAN, words, before) for words in (job.visible if visible else ()))
+        return replace(judge(tree, job, before), visible=seen)
 
 
 def judge(tree: Path, job: Job, before: Sequence[str]) -> Work:
     """Runs the job's commands, then every check, in a work tree as it was left. Raises WorkError.
 
+    Hidden tests are laid in last: no command of the job sees them, and they are no part of the diff.
+
     Args:
         before: The words that contain a command.
     """
     ran = tuple(run(tree, RAN, words, before) for words in job.run)
+    diff = show_diff(tree, before) if job.hidden else None
+    lay_hidden(tree, job)
     checks = tuple(run(tree, decision.id, decision.check, before) for decision in job.decisions)
-    return Work(show_diff(tree, before), ran, checks)
+    return Work(show_diff(tree, before) if diff is None else diff, ran, checks)
 
 
-def _apply(tree: Path, edit: Edit, value: str) -> None:
-    """The loader has proven that the edit fits; a value is text in a file, never a command. OSError behind a link."""
-    path = edit.path.replace("{value}", value)
-    new = edit.new.replace("{value}", value)
-    if edit.old is None:
-        with inside.open_file(tree, path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as file:
-            file.write(new.encode())
+def lay_hidden(tree: Path, job: Job) -> None:
+    """Puts the hidden tests of a job into a work tree, in the place of whatever has their folder's name there."""
+    if not job.hidden:
+        return
+    place = tree / HIDDEN
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
     else:
-        with inside.open_file(tree, path, os.O_RDWR) as file:
-            text = file.read().decode().replace(edit.old.replace("{value}", value), new, 1)
+        place.unlink(missing_ok=True)
+    for name, text in job.hidden.items():
+        with inside.open_file(tree, f"{HIDDEN}/{name}", os.O_WRONLY | os.O_CREAT | os.O_EXCL) as file:
+            file.write(text.encode())
+
+
+def _apply(tree: Path, edit: Edit) -> None:
+    """The loader has proven that the edit fits; a value is text in a file, never a command. OSError behind a link."""
+    if edit.old is None:
+        with inside.open_file(tree, edit.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as file:
+            file.write(edit.new.encode())
+    else:
+        with inside.open_file(tree, edit.path, os.O_RDWR) as file:
+            text = file.read().decode().replace(edit.old, edit.new, 1)
             file.seek(0)
             file.truncate()
             file.write(text.encode())
@@ -109,9 +147,18 @@ def run(tree: Path, decision: str, words: Sequence[str], before: Sequence[str]) 
     return Check(decision=decision, command=tuple(words), exit=code, value=value or None, output=output)
 
 
+PROGRAMS = os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"])
+"""Where a command of a job finds programs."""
+
+
+def find_missing(scenario: Scenario) -> list[str]:
+    """The programs that a story needs and that its commands would not find here."""
+    return [name for name in scenario.needs if shutil.which(name, path=PROGRAMS) is None]
+
+
 def _environment(tree: Path) -> dict[str, str]:
     return {
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
+        "PATH": PROGRAMS,
         "HOME": str(tree),
         "LC_ALL": "C.UTF-8",
         "PYTHONDONTWRITEBYTECODE": "1",

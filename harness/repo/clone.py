@@ -21,8 +21,9 @@ from harness.machine import files
 from harness.repo.history import History
 from harness.repo.series import MAIN, FixtureError, cause, git, reason
 
-CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = {bare}\n"
 URL = re.compile(r"[a-z][a-z0-9+.-]*://.+|[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+:.+")
+SHA1, SHA256 = 40, 64
+"""Digits of a whole hash."""
 MOST = 64_000_000
 """Bytes of a file beside the objects of a repository, as its list of packed branches."""
 _BELOW = ("pack", "info", "info/commit-graphs", "pack/multi-pack-index.d")
@@ -57,6 +58,23 @@ class Clone:
         return hashlib.sha256(f"commit {self.commit}\n".encode()).hexdigest()
 
 
+def configure(commit: str, *, bare: bool, more: str = "") -> str:
+    """The configuration of a directory of ours for commits like this one, whose hashes are SHA-1 or SHA-256.
+
+    Args:
+        more: Lines of what else git has to know of it.
+    """
+    more += "\tobjectformat = sha256\n" * (len(commit) == SHA256)
+    core = f"[core]\n\trepositoryformatversion = {int(bool(more))}\n\tbare = {str(bare).lower()}\n"
+    return f"{core}[extensions]\n{more}" if more else core
+
+
+def count_digits(path: Path) -> int:
+    """How many a whole hash of a repository has. May raise OSError."""
+    config = find_folders(path)[1] / "config"
+    return SHA256 if config.exists() and _SHA256.search(read_small(config)) else SHA1
+
+
 def locate(named: str, beside: Path) -> str:
     """A location as a story writes it: a URL, or a path, from the folder of the story's file on."""
     return named if URL.fullmatch(named) else str((beside / Path(named).expanduser()).absolute())
@@ -87,15 +105,15 @@ def find_folders(path: Path) -> tuple[Path, Path]:
     """The git directory of a work tree, and the one that holds objects and branches. May raise OSError."""
     folder = path / ".git"
     if folder.is_file():  # a work tree of another repository, or a submodule
-        said = read_said(folder)
-        folder = path / said.removeprefix("gitdir:").strip()
+        pointer = read_small(folder)
+        folder = path / pointer.removeprefix("gitdir:").strip()
     elif not folder.is_dir():
         folder = path
     common = folder / "commondir"
-    return folder, folder / read_said(common) if common.is_file() else folder
+    return folder, folder / read_small(common) if common.is_file() else folder
 
 
-def read_said(file: Path) -> str:
+def read_small(file: Path) -> str:
     """What a small file of somebody's repository says. Raises OSError, also for a pipe, and for a file without end."""
     return files.read(file, MOST).decode("utf-8", "replace").strip()
 
@@ -113,11 +131,9 @@ def find_objects(clone: Clone) -> Path:
         objects = (folder / "objects").resolve()
         if any(objects.glob("pack/*.promisor")):
             raise FixtureError(f"{name}: {path} is a partial clone, which lacks files; clone it without --filter")
-        if (config := folder / "config").exists() and _SHA256.search(read_said(config)):
-            raise FixtureError(
-                f"{name}: {path}: its hashes are SHA-256, and only repositories of SHA-1 are read; copy its history "
-                "into one: git fast-export --all, git fast-import"
-            )
+        digits = count_digits(path)
+        if clone.commit and len(clone.commit) != digits:
+            raise FixtureError(f"{name}: {path}: its hashes have {digits} digits, not {len(clone.commit)}; pin one")
         _check_readable(objects, name)
     except OSError as error:
         raise FixtureError(f"{name}: {path}: cannot be read: {cause(error)}") from None
@@ -134,7 +150,7 @@ def _check_readable(objects: Path, name: str, depth: int = 0) -> None:
                 if not (each.is_file() or each.is_dir() or (each.is_symlink() and not Path(each.path).exists())):
                     raise FixtureError(f"{name}: {each.path}: is a pipe or a device, which git waits for; remove it")
     lent = objects / "info" / "alternates"
-    for line in read_said(lent).splitlines() if depth < _DEEPEST and lent.is_file() else ():
+    for line in read_small(lent).splitlines() if depth < _DEEPEST and lent.is_file() else ():
         if line and not line.startswith("#"):
             _check_readable(objects / line, name, depth + 1)
 
@@ -143,14 +159,14 @@ def make_directory(clone: Clone, target: Path, objects: Path | None) -> None:
     """Makes our directory, or points it to where the repository is now."""
     (target / "objects" / "info").mkdir(parents=True, exist_ok=True)
     (target / "refs" / "heads").mkdir(parents=True, exist_ok=True)
-    _put(target / "HEAD", f"ref: refs/heads/{MAIN}\n")
-    _put(target / "config", CONFIG.format(bare="true"))
-    _put(target / "refs" / "heads" / MAIN, f"{clone.commit}\n")
+    _write_at_once(target / "HEAD", f"ref: refs/heads/{MAIN}\n")
+    _write_at_once(target / "config", configure(clone.commit, bare=True))
+    _write_at_once(target / "refs" / "heads" / MAIN, f"{clone.commit}\n")
     if objects is not None:
-        _put(target / "objects" / "info" / "alternates", f"{objects}\n")
+        _write_at_once(target / "objects" / "info" / "alternates", f"{objects}\n")
 
 
-def _put(file: Path, text: str) -> None:
+def _write_at_once(file: Path, text: str) -> None:
     """At once, as others may read it."""
     if file.exists() and file.read_text("utf-8") == text:
         return

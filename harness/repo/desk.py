@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness.log.events import Check
+from harness import paths
+from harness.log.parts import Check
 from harness.machine import bubblewrap, command
-from harness.model.scenario import Job
+from harness.model.job import Job
 from harness.repo import checks, inside
 from harness.repo.checkout import Repo
 from harness.repo.checks import RAN, Work, WorkError
@@ -36,14 +37,14 @@ class Desk:
 
     Attributes:
         tree: Where it is.
-        commands: That may be run, by their number from 1: those of the job, then those of its checks.
+        commands: That may be run, by their number from 1: those of the job, its visible tests, and checks of values.
         edited: How many edits were made.
     """
 
     def __init__(self, tree: Path, job: Job, before: Sequence[str]) -> None:
         self.tree, self._job = tree, job
         self._before = [*before, *command.hold()]
-        self.commands = tuple(dict.fromkeys([*job.run, *(each.check for each in job.decisions)]))
+        self.commands = tuple(job.list_commands())
         self.edited = 0
 
     def list_files(self, path: str = ".") -> list[str]:
@@ -150,9 +151,10 @@ class Desk:
 
 @contextmanager
 def open_desk(repo: Repo, commit: str, job: Job) -> Iterator[Desk]:
-    """In a copy of the work tree of a commit, which is gone afterwards."""
+    """In a copy of the work tree of a commit, gone afterwards. No command there finds the stories: their hidden
+    tests and answers may lie beside our packages."""
     with repo.worktree(commit) as tree:
-        yield Desk(tree, job, bubblewrap.wrap(tree, repo.stores))
+        yield Desk(tree, job, bubblewrap.wrap(tree, repo.stores, hidden=(paths.TASKS, paths.FIXTURES)))
 
 
 def _refuse(path: str, error: OSError | ValueError) -> Refusal:

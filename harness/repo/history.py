@@ -57,10 +57,10 @@ class History:
             return self.numbers[named]
         if len(named) < _SHORTEST or named.strip("0123456789abcdef"):
             raise FixtureError(
-                f"fixture {self.name}: {named!r} is no hash of a commit; write {_SHORTEST} to 40 digits of it, 0 to f"
+                f"fixture {self.name}: {named!r} is no hash of a commit; write {_SHORTEST} or more digits of it, 0 to f"
             )
-        at = bisect_left(self._sorted, named)
-        found = [commit for commit in self._sorted[at : at + 2] if commit.startswith(named)]
+        at = bisect_left(self._commits_in_order, named)
+        found = [commit for commit in self._commits_in_order[at : at + 2] if commit.startswith(named)]
         if not found:
             raise FixtureError(
                 f"fixture {self.name}: no commit {named!r} in the history of the pinned one; pin a later commit"
@@ -74,14 +74,14 @@ class History:
 
     def contains(self, commit: str, earlier: str) -> bool:
         """Whether `earlier` is `commit` or an ancestor of it."""
-        self._known(earlier)
-        return earlier in self._reached(commit)
+        self._check_known(earlier)
+        return earlier in self._list_ancestors(commit)
 
     def list_later(self, commit: str, head: str) -> Sequence[str]:
         """The commits that lead to `head` since its line held `commit`, or since their lines parted; oldest first."""
-        reached = self._reached(head)
+        reached = self._list_ancestors(head)
         if commit not in reached:
-            before = self._reached(commit)
+            before = self._list_ancestors(commit)
             return [each for each in self.parents if each in reached and each not in before]
         heirs, found = {commit}, []
         for each in self.parents:
@@ -91,16 +91,16 @@ class History:
         return found
 
     @cached_property
-    def _sorted(self) -> Sequence[str]:
+    def _commits_in_order(self) -> Sequence[str]:
         return sorted(self.parents)
 
     @cached_property
     def _ancestors(self) -> dict[str, frozenset[str]]:
         return {}
 
-    def _reached(self, commit: str) -> frozenset[str]:
+    def _list_ancestors(self, commit: str) -> frozenset[str]:
         """A commit and all its ancestors."""
-        self._known(commit)
+        self._check_known(commit)
         if commit not in self._ancestors:
             found, rest = {commit}, [commit]
             while rest:
@@ -110,6 +110,6 @@ class History:
             self._ancestors[commit] = frozenset(found)
         return self._ancestors[commit]
 
-    def _known(self, commit: str) -> None:
+    def _check_known(self, commit: str) -> None:
         if commit not in self.parents:
             raise FixtureError(f"fixture {self.name}: no commit {commit!r}; it is not in the history of this fixture")

@@ -6,11 +6,12 @@ import re
 import tempfile
 from pathlib import Path
 
-from harness.repo.clone import URL, Clone, find_folders, find_objects, make_directory, read_said
+from harness.repo.clone import URL, Clone, count_digits, find_folders, find_objects, make_directory, read_small
+from harness.repo.reftable import STACK, Stacks
 from harness.repo.series import FixtureError, git
 
-_HASH = re.compile(r"[0-9a-f]{40}")
-_SHORT = re.compile(r"[0-9a-f]{7,40}")
+_HASH = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+_SHORT = re.compile(r"[0-9a-f]{7,64}")
 _NAMED = re.compile(r"(?P<name>[^~^:?*\[\\\s]+)(?P<steps>[~^][~^\d]*)?")
 """A branch, tag or hash, and the steps back from there: HEAD~20, v1.2^."""
 _FOLDERS = ("refs/tags/", "refs/heads/", "refs/remotes/", "refs/", "")
@@ -38,51 +39,51 @@ def find_commit(location: str, named: str) -> str:
             return named
         raise FixtureError(
             f"fixture {clone.name}: {location}: is a URL, of which only whole hashes are known, not '{named}'; "
-            "write 40 digits, or clone it"
+            "write all of its digits, or clone it"
         )
     objects = find_objects(clone)  # says what is no whole repository
     parts = _NAMED.fullmatch(named)
-    start = _find_start(Path(location), parts["name"]) if parts else ""
+    digits = count_digits(Path(location))
+    start = _find_start(Path(location), parts["name"], digits) if parts else ""
     why = f"knows no commit '{named}'; name a branch, a tag or a hash, as in HEAD~20"
     if parts and start:
         with tempfile.TemporaryDirectory() as folder:  # a directory of our own, as git would read theirs
-            make_directory(Clone(location, start), Path(folder), objects)
+            make_directory(Clone(location, start.ljust(digits, "0")), Path(folder), objects)
             asked = f"{start}{parts['steps'] or ''}^{{commit}}"
             done = git("rev-parse", "--verify", "--quiet", asked, at=Path(folder))
             lost = git("cat-file", "-e", start, at=Path(folder)).returncode != 0
-        if _HASH.fullmatch(said := done.stdout.decode("ascii", "replace").strip()):
-            return said
+        if _HASH.fullmatch(commit := done.stdout.decode("ascii", "replace").strip()):
+            return commit
         if lost and start == parts["name"]:
             why = f"{start} is not there; fetch it, or name another commit (a forced push takes commits away)"
         elif lost:
             why = f"'{parts['name']}' is {start}, which is not there; clone it anew"
-    elif (find_folders(Path(location))[1] / "reftable").exists():
-        why = (
-            f"keeps its branches in a reftable, which is not read, so '{named}' is not found; name 40 digits of a "
-            "commit, or copy it: git clone --ref-format=files"
-        )
     elif parts and parts["name"] in _CHECKED_OUT:
         why = "its HEAD names no commit; make one, or name one with --commit"
     raise FixtureError(f"fixture {clone.name}: {location}: {why}")
 
 
-def _find_start(path: Path, name: str) -> str:
+def _find_start(path: Path, name: str, digits: int) -> str:
     """What a name without steps stands for; empty: nothing."""
+    if len(name) == digits and _HASH.fullmatch(name):
+        return name
     folder, common = find_folders(path)
+    stacks = Stacks(folder, common, "0" * digits) if (common / STACK).is_dir() else None
     if name in _CHECKED_OUT:
-        return _follow(_read_line(folder / "HEAD"), common)
+        return stacks.find_head() if stacks else _follow(_read_line(folder / "HEAD"), common)
     if ".." in name or name.startswith(("/", "-")):
         return ""
-    refs = (_follow(f"ref: {prefix}{name}", common) for prefix in _FOLDERS if f"{prefix}{name}".startswith("refs/"))
+    named = (f"{prefix}{name}" for prefix in _FOLDERS if f"{prefix}{name}".startswith("refs/"))
+    refs = (stacks.find(each) if stacks else _follow(f"ref: {each}", common) for each in named)
     return next(filter(None, refs), name if _SHORT.fullmatch(name) else "")
 
 
 def _follow(said: str, common: Path) -> str:
-    said = _find_said(said, common)
+    said = _find_reference(said, common)
     return said if _HASH.fullmatch(said) else ""
 
 
-def _find_said(said: str, common: Path) -> str:
+def _find_reference(said: str, common: Path) -> str:
     """What a reference says at last, which should be a hash."""
     for _ in range(_LINKS):
         name = said.removeprefix("ref:").strip()
@@ -94,7 +95,7 @@ def _find_said(said: str, common: Path) -> str:
 
 def _read_line(file: Path) -> str:
     try:
-        return read_said(file)
+        return read_small(file)
     except (OSError, ValueError):
         return ""
 

@@ -50,7 +50,7 @@ _AM = (
 )  # fmt: skip
 _BRANCH = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)@(\d{4})")
 _PATCH = re.compile(r"(\d{4})-[A-Za-z0-9._-]+\.patch")
-_MAIL = re.compile(rb"^From [0-9a-f]{40} ", re.MULTILINE)
+_MAIL = re.compile(rb"^From [0-9a-f]{40,64} ", re.MULTILINE)
 _SERIES = "series"  # in a built repository: its commits, one a line, branch by branch, each oldest first
 
 
@@ -209,11 +209,11 @@ def reason(done: subprocess.CompletedProcess[bytes]) -> str:
     return explain(done.stderr or done.stdout, done.returncode)
 
 
-def explain(said: bytes, code: int) -> str:
+def explain(output: bytes, code: int) -> str:
     """As `reason`, of what was said."""
-    lines = [line.strip() for line in said.decode("utf-8", "replace").splitlines()]
-    told = [line for line in lines if line and not line.startswith(("hint:", "When you", "If you"))]
-    return "; ".join(told[:3]) or f"exit status {code}"
+    lines = [line.strip() for line in output.decode("utf-8", "replace").splitlines()]
+    complaints = [line for line in lines if line and not line.startswith(("hint:", "When you", "If you"))]
+    return "; ".join(complaints[:3]) or f"exit status {code}"
 
 
 def cause(error: OSError) -> str:

@@ -53,15 +53,16 @@ def page() -> str:
 def _column(column: Column) -> str:
     leads = ", else ".join(f"`{name}`" for name in column.leads)
     order = [f"  {at}. *{each.name}*: {each.says}" for at, each in enumerate(column.order, 1) if len(column.order) > 1]
+    shows = f" A cell shows {column.shows}." if column.shows else ""
     head = f"- **{column.head}**: {column.asks} It counts {column.counts}; {column.better} is better. Led by {leads}."
-    return "\n".join([head, *order])
+    return "\n".join([f"{head}{shows}", *order])
 
 
 def _section(title: str, own: Iterable[Definition]) -> list[str]:
-    return [f"## {title}", "", *_TABLE, *map(_row, own), ""]
+    return [f"## {title}", "", *_TABLE, *map(_format_row, own), ""]
 
 
-def _row(each: Definition) -> str:
+def _format_row(each: Definition) -> str:
     varies = f"<br>*May differ between equal runs:* {_safe(each.varies)}" if each.varies else ""
     numbers = f"{each.better} | {each.unit} | {each.version}"
     formula = f"*{_safe(each.label)}*: {_safe(each.formula)}{varies}"

@@ -131,8 +131,8 @@ class PlainProgress(Watch):
         self.noted(f"{trial.id} broke: {why}")
 
     def noted(self, line: str) -> None:
-        told = f"{self._clock() - self._start:6.1f} s  {plain(line)}"
-        self._console.print(told, highlight=False, markup=False)
+        line_with_time = f"{self._clock() - self._start:6.1f} s  {plain(line)}"
+        self._console.print(line_with_time, highlight=False, markup=False)
 
     def ended(self) -> None:
         self.stop()
@@ -190,5 +190,5 @@ def describe_drill(transcript: Transcript) -> str:
     more = f", {len(faulty) - 3} more" if len(faulty) > 3 else ""
     broken = sum(each.status == "failed" for each in cell.measures.values())
     failed = f", {broken} failed" if broken else ""
-    told = f"{head} {len(judged) - len(faulty)} of {len(judged)} sound{failed}"
-    return told + "".join(f"  {f}" for f in faulty[:3]) + more + _describe_failing(faults.of_drill(transcript))
+    line = f"{head} {len(judged) - len(faulty)} of {len(judged)} sound{failed}"
+    return line + "".join(f"  {f}" for f in faulty[:3]) + more + _describe_failing(faults.of_drill(transcript))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from harness import metrics
 from harness.metrics import trust
 from harness.model.results import Pooled, Results, count_reused
-from harness.model.trial import SCRIPTED, Definition, Interval
+from harness.model.trial import FED, SCRIPTED, Definition, Interval
 
 NOT_MEASURED: Mapping[str, str] = {
     "unsupported": "unsupported",
@@ -150,6 +150,7 @@ def conditions(results: Results) -> str:
     return visible(
         f"Held fixed: k {held.k}, {held.budget:,} tokens of memory text ({held.tokens}), reader {held.reader}, "
         f"{'' if held.writer == SCRIPTED else f'writer {held.writer}, '}"
+        f"{FED[held.feed]}{', ' if FED[held.feed] else ''}"
         f"embedder {held.embedder}, write {held.headline_write}, read {held.headline_read}, "
         f"noise {held.headline_noise} of {noise} played, seed {seeds}{UNDATED if held.undated else ''}.{contained}"
     )
@@ -158,8 +159,8 @@ def conditions(results: Results) -> str:
 def describe_reused(results: Results) -> str:
     """Empty if all was played in this run."""
     trials = {*(cell.trial for cell in results.cells), *(cell.id for cell in results.trust)}
-    told = count_reused(results.run.reused, len(trials))
-    return f"{told}, and what they took is of that time." if told else ""
+    reused = count_reused(results.run.reused, len(trials))
+    return f"{reused}, and what they took is of that time." if reused else ""
 
 
 def describe_unsealed(results: Results) -> str:

@@ -38,7 +38,7 @@ class Copies:
             self._tell(f"{to} lacks {len(lacking):,} files, listed in {LEFT_OUT}: {why}")
 
     def _copy(self, path: Path, to: Path) -> bool:
-        """Whether it has been copied whole; what vanishes meanwhile was not there."""
+        """Copies a file: whether it has been copied whole; what vanishes meanwhile was not there."""
         try:
             with files.open_regular(path) as source:
                 size = os.fstat(source).st_size

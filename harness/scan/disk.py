@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.adapter import Layer
-from harness.log.events import Sighting, Weight
+from harness.log.parts import Sighting, Weight
 from harness.machine import files
 from harness.scan import postgres, raw, sqlite
 from harness.scan.needles import Match, Needles
@@ -238,7 +238,7 @@ class Survey:
             self._database(path, opened, size, file, tally, pages)
 
     def _matches(self, path: Path, opened: int, size: int, file: _File) -> Iterator[Match]:
-        """In the bytes as they stand, then in what they unpack to."""
+        """Matches in the bytes as they stand, then in what they unpack to."""
         yield from raw.search(opened, size, self._needles)
         unpacking = Unpacking(self._needles)
         yield from raw.find_unpacked(opened, size, unpacking)
@@ -331,7 +331,9 @@ class _Tally:
         return True
 
     def sightings(self) -> list[Sighting]:
-        """In order of name, form and place. Of rows, the offset is that of the first row that holds it in one piece."""
+        """Sightings in order of name, form and place. Of rows, the offset is that of the first row that holds it in one
+        piece.
+        """
         found = []
         for (fact, form, place, near), (count, first, nearness) in sorted(self._seen.items()):
             at = self._rows.get((fact, form, near)) or 0 if place.startswith("rows ") else first

@@ -80,7 +80,7 @@ class Needles:
         return (match for _, match in self.find_each([bytes(data)]))
 
     def find_each(self, values: Sequence[bytes]) -> Iterator[tuple[int, Match]]:
-        """As `find` in each of these: the number of the value, and the match in it."""
+        """Matches in each of these values: the number of the value, and the match in it."""
         exact = set()
         for number, value in enumerate(values):
             for match in self._exact(value):
@@ -109,5 +109,7 @@ class Needles:
 
 @lru_cache(maxsize=8)
 def compile_needles(canaries: tuple[tuple[str, str], ...], vectors: tuple[tuple[str, bytes], ...] = ()) -> Needles:
-    """For these pairs. Every look of a drill searches for the same, and so does that drill of every other backend."""
+    """Compiles the search for these pairs. Every look of a drill searches for the same, and so does that drill of every
+    other backend.
+    """
     return Needles(dict(canaries), dict(vectors))

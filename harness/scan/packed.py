@@ -84,7 +84,9 @@ class Unpacking:
         self.unread = ""
 
     def file(self, source: ReadBytes, pieces: Iterable[int], piece: int) -> Iterator[Match]:
-        """In a file whose pieces begin there, by the offset of the stream; a stream inside of a stream is its own."""
+        """Matches in a file whose pieces begin there, by the offset of the stream; a stream inside of a stream is its
+        own.
+        """
         done = 0
         for at in pieces:
             data = source(at, piece + 64)
@@ -117,11 +119,12 @@ class Unpacking:
         return spent
 
     def _stream(self, start: Start, source: ReadBytes) -> Generator[Match, None, int]:
-        """Its matches; returns where it ends, or where it begins if it is none."""
+        """Matches of one stream; returns where it ends, or where it begins if it is none."""
         unpacker, at, step, found = start.made(), start.at, FIRST, bytearray()
         overlap = self._needles.longest
         while not unpacker.eof and not self._is_spent():
             try:
+                # zlib hands back what it did not take; bz2 and lzma keep it, and say when they need more.
                 data = getattr(unpacker, "unconsumed_tail", b"") or b""
                 if not data and getattr(unpacker, "needs_input", True):
                     data = source(at, step)

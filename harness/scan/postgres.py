@@ -47,6 +47,7 @@ class Cluster:
         page, within = os.pread(file, PAGE, offset // PAGE * PAGE), offset % PAGE
         if len(page) < PAGE:
             return FREE
+        # Its header says where line pointers end (four bytes each, from 24 on), and where the special space begins.
         lower, _, special = struct.unpack_from("<3H", page, 12)
         for at in range(24, min(lower, PAGE), 4):
             pointer = struct.unpack_from("<I", page, at)[0]
@@ -61,7 +62,7 @@ class Cluster:
         """Whether a transaction that begins now sees the tuple. A transaction that has not ended did not happen."""
         if len(header) < 24:
             return False
-        xmin, xmax = struct.unpack_from("<2I", header)
+        xmin, xmax = struct.unpack_from("<2I", header)  # of a heap tuple's header; t_infomask stands at 20
         mask = struct.unpack_from("<H", header, 20)[0]
         if mask & _XMIN_FROZEN == _XMIN_INVALID:
             return False

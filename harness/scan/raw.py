@@ -93,7 +93,9 @@ def weigh(data: bytes) -> tuple[int, int]:
 
 
 def weigh_file(file: int, size: int) -> tuple[int, int]:
-    """As `weigh`. A file that was laid out beforehand has its size from the start, and fills with these."""
+    """Weighs a file as `weigh` does. A file that was laid out beforehand has its size from the start, and fills with
+    these.
+    """
     total = dark = 0
     for start, end in find_written(file, size):
         for at in range(start, end, PIECE):

@@ -117,7 +117,7 @@ def _rows(link: sqlite3.Connection, needles: Needles, weights: Weights) -> Itera
 def _table(
     link: sqlite3.Connection, table: str, needles: Needles, wide: bool, unpacking: Unpacking, weights: Weights
 ) -> Iterator[tuple[str, Match]]:
-    """Also what three characters a row add up to, as in an index of trigrams."""
+    """Matches in a table, also in what three characters a row add up to, as in an index of trigrams."""
     grams: dict[str, set[bytes]] = {}
     waiting: list[tuple[str, bytes]] = []
     held, floor = 0, min(needles.shortest, SMALLEST)
@@ -146,7 +146,9 @@ def _table(
 
 
 def _find(values: Sequence[tuple[str, bytes]], needles: Needles, unpacking: Unpacking) -> Iterator[tuple[str, Match]]:
-    """In the values as they stand and in what they unpack to. Those of them that hold nothing are plain from now on."""
+    """Matches in the values as they stand and in what they unpack to. Those of them that hold nothing are plain from
+    now on.
+    """
     holding = set[int]()
     for number, match in needles.find_each([value for _, value in values]):
         holding.add(number)
@@ -176,7 +178,7 @@ def _quote(name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """As it is, quoted if it is not a plain word, so that table and column can be told apart."""
+    """A name as it is, quoted if it is not a plain word, so that table and column can be told apart."""
     return name if re.fullmatch(r"\w+", name) else _quote(name)
 
 

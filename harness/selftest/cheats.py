@@ -14,9 +14,9 @@ from typing import NamedTuple
 from harness.adapter import Item
 from harness.model.cells import Cell
 from harness.model.trial import Measured
-from harness.selftest import playing
+from harness.selftest import control_plays
 from harness.selftest.local import Keeps, PaperWorkTrees
-from harness.selftest.proof import Told
+from harness.selftest.proof import ScenarioProof
 
 STORE, NOISE = "bm25", 100
 BOUND = 0.05
@@ -56,15 +56,15 @@ CheatPlayed = Mapping[str, Sequence[Cell]]
 """By name of the store: the cells of one story."""
 
 
-def cells(told: Told) -> dict[str, list[Cell]]:
+def score_cheats(proof: ScenarioProof) -> dict[str, list[Cell]]:
     """One story, played to the honest store and to each cheat."""
     paper = PaperWorkTrees()
     asked: dict[str, Keeps | None] = {STORE: None, **CHEATS}
-    return {name: playing.score(told, STORE, paper, NOISE, keeps) for name, keeps in asked.items()}
+    return {name: control_plays.score_scenario(proof, STORE, paper, NOISE, keeps) for name, keeps in asked.items()}
 
 
 def gains(stories: Sequence[CheatPlayed]) -> list[Gain]:
-    """Of each cheat where it gains most, over all stories."""
+    """The gains of each cheat where it gains most, over all stories."""
     found = []
     for name in CHEATS:
         each = [

@@ -112,13 +112,13 @@ class FaultPlayer:
             for each in drills.ALL.values()
             if each.name in families and (older or not each.hands_over)
         ]  # fmt: skip
-        told = [_make_trial(name, self._story, "curated")] * (STORY in families)
-        return list(self._play([*drilled, *told], self._open_children))
+        story_trials = [_make_trial(name, self._story, "curated")] * (STORY in families)
+        return list(self._play([*drilled, *story_trials], self._open_children))
 
     def _play(
         self, trials: Sequence[Trial | DrillTrial], lend: Callable[[], AbstractContextManager[Stores]]
     ) -> Iterator[Play]:
-        """In this order; stores are lent for what no earlier self-test has left."""
+        """Plays faults in this order; stores are lent for what no earlier self-test has left."""
         environment = None
         with ExitStack() as stack:
             for trial in trials:
@@ -162,7 +162,9 @@ def load_story(cache: Path) -> Story:
 
 
 def is_repeatable(log: Outline) -> bool:
-    """Whether it came to an end that is not ours: here a crash is expected, and who judges it forgets a wrong one."""
+    """Whether a play came to an end that is not ours: here a crash is expected, and who judges it
+    forgets a wrong one.
+    """
     return log.sealed and log.final
 
 

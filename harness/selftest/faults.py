@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
+from harness.machine.containment import degree
+from harness.machine.modules import import_all
 from harness.metrics.trust import BY_CHANCE
 from harness.metrics.trust.speed import TAILS
 from harness.model.results import count_reused
 from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured
+from harness.selftest import allowed, planted
+from harness.selftest.planted import base
 from harness.selftest.planted.base import Planted
-from harness.selftest.planted.catalogue import FAULTS
 from harness.selftest.proof import Breach
+
+FAULTS: tuple[type[Planted], ...] = tuple(
+    fault
+    for module in import_all(planted.__name__, planted.__path__)
+    for fault in vars(module).values()
+    if isinstance(fault, type) and issubclass(fault, Planted) and fault.__module__ == module.__name__
+    if module is not base and not fault.__name__.startswith("_") and not fault.breaks
+)
+"""The classes of every module of that package that a measure can see; a name that begins with an underscore is of one
+for others to build on."""
 
 SLACK = 1e-9
 TIME = "seconds"
@@ -33,7 +46,7 @@ class PlantedFault:
 
     Attributes:
         must: Measures that flag it.
-        may: Measures or whole families that may move too.
+        may: Measures or whole families that may move too, as the golden file says.
         never: Measures that it was made to deceive, and that must not be better than the reference's.
         untold: Measures that have to say that it cannot be told.
         older: The release whose stores it takes over; empty: drills of that are not played.
@@ -90,20 +103,21 @@ class FaultNameError(Exception):
 
 
 def list_planted(names: Sequence[str] = ()) -> tuple[PlantedFault, ...]:
-    """All planted faults, or those of these names, as a child imports them. Raises FaultNameError."""
-    known = {made.__name__: made for made in FAULTS}
+    """All planted faults that this machine can hold off, or those of these names. Raises FaultNameError."""
+    known = {made.__name__: made for made in FAULTS if not made.contained or degree() != "module path only"}
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=3)
             hint = f"did you mean {' or '.join(near)}?" if near else "they stand in harness/selftest/planted/"
             raise FaultNameError(f"fault '{name}' is not known; {hint}")
-    return tuple(map(_fault, (known[name] for name in dict.fromkeys(names)) if names else FAULTS))
+    may = allowed.read()
+    return tuple(_describe(known[name], tuple(may.get(name, ()))) for name in dict.fromkeys(names or known))
 
 
-def _fault(made: type[Planted]) -> PlantedFault:
+def _describe(made: type[Planted], may: tuple[str, ...]) -> PlantedFault:
     bug = " ".join((made.__doc__ or "").split())
     adapter = f"{made.__module__}:{made.__name__}"
-    return PlantedFault(made.__name__, adapter, bug, made.must, made.may, made.never, made.older, made.untold)
+    return PlantedFault(made.__name__, adapter, bug, made.must, may, made.never, made.older, made.untold)
 
 
 def judge(
@@ -170,7 +184,7 @@ def _below(better: Better, sound: float, found: float) -> bool:
 def _breaches(
     fault: PlantedFault, moves: Mapping[str, Move], gained: Sequence[str], families: Mapping[str, str]
 ) -> Iterator[Breach]:
-    yield from _misnamed(fault, families)
+    yield from _find_misnamed(fault, families)
     for name in fault.must:
         if name in families and moves.get(name) not in FLAGS:
             how = WORDS[moves[name]] if name in moves else "is as with the reference"
@@ -180,19 +194,42 @@ def _breaches(
             yield Breach(fault.name, name, "must say that it cannot be told")
     for name in gained:
         yield Breach(fault.name, name, "must not gain, and is better than with the reference or cannot be compared")
-    for name, move in moves.items():
-        if name in TAILS and move == "worse":
-            continue
-        if not {name, families[name]} & {*fault.must, *fault.may, *fault.untold}:
-            yield Breach(fault.name, name, f"must not move, and {WORDS[move]}")
+    for name in _find_beside(fault, moves, families):
+        if not {name, families[name]} & {*fault.may}:
+            yield Breach(fault.name, name, f"must not move, and {WORDS[moves[name]]}")
 
 
-def _misnamed(fault: PlantedFault, families: Mapping[str, str]) -> Iterator[Breach]:
+def _find_beside(fault: PlantedFault, moves: Mapping[str, Move], families: Mapping[str, str]) -> list[str]:
+    """What moved that neither flags the fault nor is the machine's doing."""
+    named = {*fault.must, *fault.untold}
+    return [
+        name
+        for name, move in moves.items()
+        if not {name, families[name]} & named and not (name in TAILS and move == "worse")
+    ]
+
+
+def _find_misnamed(fault: PlantedFault, families: Mapping[str, str]) -> Iterator[Breach]:
     for name in (*fault.must, *fault.may, *fault.never, *fault.untold):
         if name not in families and name not in families.values():
             yield Breach(fault.name, name, "no such measure")
     if not fault.must and not fault.untold:
         yield Breach(fault.name, "must", "no measure has to flag it")
+
+
+def renew(
+    row: FaultRow, played: Collection[str], definitions: Mapping[str, Definition], families: Mapping[str, str]
+) -> PlantedFault:
+    """The fault that may move what it moved.
+
+    Of what it might move before and did not, it keeps what was not played and what differs between equal plays.
+    """
+    moved = _find_beside(row.fault, row.moves, families)
+    reached = {*moved, *(families[name] for name in moved)}
+    varying = {name for name in families if definitions[name].varies}
+    unseen = {word for word in (*families, *families.values()) if families.get(word, word) not in played}
+    kept = {*row.fault.may} & (reached | varying | unseen)
+    return replace(row.fault, may=tuple(sorted(kept | {name for name in moved if families[name] not in kept})))
 
 
 WORDS: Mapping[Move, str] = {
@@ -204,6 +241,6 @@ WORDS: Mapping[Move, str] = {
 }
 
 
-def proven(rows: Sequence[FaultRow]) -> set[str]:
+def list_proven(rows: Sequence[FaultRow]) -> set[str]:
     """The measures whose value some fault changed. To fail because a backend hangs proves no formula."""
     return {name for row in rows for name, move in row.moves.items() if move in ("worse", "other")}

@@ -13,11 +13,11 @@ from typing import Any, TypeVar, cast
 from harness.adapter import Ack, Adapter, Item, Layer, Memory, Space
 from harness.backend import registry
 from harness.gateway.meter import Meter
-from harness.log.events import Check
+from harness.log.parts import Check
 from harness.log.reader import Log
 from harness.log.transcript import Transcript
 from harness.model.backend import Backend, Declared
-from harness.model.scenario import Job
+from harness.model.job import Job
 from harness.model.trial import Spec
 from harness.play import controls
 from harness.play.backends import Playable
@@ -126,7 +126,7 @@ class LocalStores:
 class PaperWorkTrees(WorkTrees):
     """Believes every decision: each check prints the value that was chosen. Sound where the checks are proven."""
 
-    def do(self, repo: Repo, commit: str, job: Job, values: Mapping[str, str | None]) -> Work:
+    def do(self, repo: Repo, commit: str, job: Job, values: Mapping[str, str | None], *, visible: bool = False) -> Work:
         seen = (
             Check(decision=each.id, command=each.check, exit=0, value=values.get(each.id), output="")
             for each in job.decisions
@@ -137,8 +137,7 @@ class PaperWorkTrees(WorkTrees):
 def whole(log: T) -> T:
     """Raises RuntimeError if it ends because we broke: then it proves nothing."""
     if not log.final:
-        end = log.closed if isinstance(log, Log) else log.ended
-        raise RuntimeError(f"{log.trial.id}: {end.fault.message if end and end.fault else 'it has no end'}")
+        raise RuntimeError(f"{log.trial.id}: {log.end.fault.message if log.end and log.end.fault else 'it has no end'}")
     return log
 
 

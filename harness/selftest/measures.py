@@ -85,17 +85,19 @@ def prove(
     planted: Sequence[PlantedFault],
     cache: Path,
     jobs: int | None = None,
-    heard: Callable[[str], None] = lambda _: None,
+    notify: Callable[[str], None] = lambda _: None,
     *,
     fresh: bool = False,
     every_drill: bool = False,
+    renew: bool = False,
 ) -> Matrix:
-    """Measures the reference, then every fault, in `jobs` processes side by side; `heard` is told who was measured.
+    """Measures the reference, then every fault, in `jobs` processes side by side; `notify` is told who was measured.
 
     Args:
         jobs: One more than there are processors unless said, as a play waits for its child now and then.
         fresh: Everything is played anew.
         every_drill: Every fault plays every drill, not only those of `choose_families`.
+        renew: What a fault moved is what it may move.
     """
     sound = registry.find(Spec(adapter=SOUND)).reference
     assert sound is not None
@@ -110,17 +112,21 @@ def prove(
         try:
             for name, reached in waiting.items():
                 found[name] = reached.result()
-                heard(name)
+                notify(name)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    sound_measures = found[SOUND].measures
-    rows = tuple(
-        faults.judge(each, sound_measures, found[each.name].measures, DEFINITIONS, FAMILIES) for each in planted
-    )
+    rows = _judge(planted, found)
+    if renew:
+        rows = _judge([faults.renew(row, found[row.fault.name].days, DEFINITIONS, FAMILIES) for row in rows], found)
     _forget_breaches(bench.kept, rows, found)
     days = {(name, family): day for name, each in found.items() for family, day in each.days.items()}
-    return Matrix(sound_measures, rows, days)
+    return Matrix(found[SOUND].measures, rows, days)
+
+
+def _judge(planted: Sequence[PlantedFault], found: Mapping[str, Reached]) -> tuple[FaultRow, ...]:
+    sound = found[SOUND].measures
+    return tuple(faults.judge(each, sound, found[each.name].measures, DEFINITIONS, FAMILIES) for each in planted)
 
 
 def choose_families(fault: PlantedFault) -> frozenset[str]:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.report.words import plain
-from harness.selftest.faults import FLAGS, FaultRow, Matrix, proven
+from harness.selftest.faults import FLAGS, FaultRow, Matrix, list_proven
 
 
 def show(matrix: Matrix, out: Console) -> None:
@@ -19,18 +19,22 @@ def show(matrix: Matrix, out: Console) -> None:
     for head in ("fault", "flagged by, and how many more measures it moved"):
         table.add_column(head)
     for row in matrix.rows:
-        table.add_row(*_cells(row))
+        table.add_row(*_make_cells(row))
     out.print(table, soft_wrap=False)
     caught = sum(set(row.fault.must) <= set(row.caught) for row in matrix.rows)
-    seen = proven(matrix.rows)
+    seen = list_proven(matrix.rows)
     others = ", ".join(name for name in matrix.reference if name not in seen) or "none"
-    said = f"{len(seen)} of {len(matrix.reference)} measures are changed by a fault; not put to the proof: {others}"
-    for line in ("", f"{caught} of {len(matrix.rows)} faults are flagged by every measure that must flag them", said):
+    summary = f"{len(seen)} of {len(matrix.reference)} measures are changed by a fault; not put to the proof: {others}"
+    for line in (
+        "",
+        f"{caught} of {len(matrix.rows)} faults are flagged by every measure that must flag them",
+        summary,
+    ):
         for part in textwrap.wrap(line, max(out.width, 80), subsequent_indent="  ") or [""]:
             out.print(Text(part), soft_wrap=True)
 
 
-def _cells(row: FaultRow) -> Iterator[Text]:
+def _make_cells(row: FaultRow) -> Iterator[Text]:
     """What must flag it stands by itself; of the rest, what may move is counted, and what must not is named."""
     yield Text(plain(row.fault.name), style="" if not row.breaches else "bold red")
     words = [(name, "" if row.moves.get(name) in FLAGS else "bold red") for name in row.fault.must]

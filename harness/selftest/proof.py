@@ -40,7 +40,7 @@ class Breach:
 
 
 @dataclass
-class Told:
+class ScenarioProof:
     """One resolved scenario with what its proofs share, and what they found."""
 
     file: Path

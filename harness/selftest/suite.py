@@ -13,10 +13,19 @@ from harness.compare.rows import DUMP
 from harness.model.cells import Cell
 from harness.model.scenario import MINED
 from harness.model.trial import READ_POLICIES
-from harness.repo.checks import WorkTrees
-from harness.selftest import bounds, cheats, leaning, playing, pooling, telling, wording, working
+from harness.repo.checks import WorkTrees, find_missing
+from harness.selftest import (
+    bounds,
+    cheats,
+    control_plays,
+    job_checks,
+    overlap,
+    pool_baselines,
+    separability,
+    text_checks,
+)
 from harness.selftest.local import PaperWorkTrees
-from harness.selftest.proof import Breach, Count, Told
+from harness.selftest.proof import Breach, Count, ScenarioProof
 from tasks import loader
 
 SOLVED = 0.75
@@ -32,6 +41,7 @@ class ScenarioRow:
     """What was proven of one scenario."""
 
     scenario: str
+    spoken: bool
     checks: Count
     oracle: Count
     stale: Count
@@ -40,16 +50,16 @@ class ScenarioRow:
     texts: Count
     names: Count
     noise: Count
-    leaning: leaning.Leaning
+    leaning: overlap.Leaning
     """To which side the questions are worded."""
     cold: Count
-    open_: pooling.Pooling
+    open_: pool_baselines.Pooling
     """The full pool of a store that heeds no scopes."""
-    scoped: pooling.Pooling
+    scoped: pool_baselines.Pooling
     """The full pool of a store that keeps apart what holds elsewhere."""
     noisy: tuple[Cell, ...]
     """What a run would report of `full_context` and some real backends."""
-    told: tuple[telling.ItemRow, ...]
+    told: tuple[separability.ItemRow, ...]
     """All that is written, as a backend is handed it."""
     cheated: cheats.CheatPlayed
     """What stores that drop by kind, source, batch or length reach, and the same store that drops nothing."""
@@ -62,32 +72,35 @@ class SelfTest:
     rows: tuple[ScenarioRow, ...]
     breaches: tuple[Breach, ...]
     notes: tuple[Breach, ...]
-    chance: pooling.Chance | None
-    apart: tuple[telling.Apart, ...] = ()
+    chance: pool_baselines.Chance | None
+    apart: tuple[separability.Apart, ...] = ()
     gains: tuple[cheats.Gain, ...] = ()
 
 
 def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | None = None) -> SelfTest:
     """Proves the scenarios of these files, side by side."""
     if len(files) >= ENOUGH and not all(file.absolute().parent.name == MINED for file in files):
-        telling.ready()
-    work_trees, breaches, told = WorkTrees(), [], []
+        separability.ready()
+    work_trees, breaches, proofs, unproven = WorkTrees(), [], [], list[Breach]()
     for file in files:
         if problems := loader.validate(file, fixtures, cache):
             breaches += [_broken(file, line) for line in problems]
         else:
             ((scenario, repo),) = loader.load([file], fixtures, cache)
-            told.append(Told(file, scenario, repo))
+            if missing := find_missing(scenario):
+                unproven.append(_lacks(file, missing))
+            else:
+                proofs.append(ScenarioProof(file, scenario, repo))
     with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="proof") as pool:
-        rows = list(pool.map(lambda each: row(each, work_trees), told))
+        rows = list(pool.map(lambda each: prove_scenario(each, work_trees), proofs))
     many = len([each for each in rows if each.told]) >= ENOUGH
-    apart = telling.apart([each for row in rows for each in row.told]) if many else []
+    apart = separability.measure_separability([each for row in rows for each in row.told]) if many else []
     gains = cheats.gains([row.cheated for row in rows]) if many else []
-    drawn = next((found for each in told if (found := pooling.chance(each)) is not None), None)
-    for each in told:
+    drawn = next((found for each in proofs if (found := pool_baselines.estimate_chance(each)) is not None), None)
+    for each in proofs:
         breaches += each.breaches
     breaches += [*judge(rows, drawn), *_alike(apart, gains)]
-    notes = tuple(note for each in told for note in each.notes)
+    notes = (*unproven, *(note for each in proofs for note in each.notes))
     return SelfTest(tuple(rows), tuple(breaches), notes, drawn, tuple(apart), tuple(gains))
 
 
@@ -99,13 +112,19 @@ def validate(files: Sequence[Path], fixtures: Path, cache: Path) -> list[str]:
         if found := loader.validate(file, fixtures, cache):
             return found
         ((scenario, repo),) = loader.load([file], fixtures, cache)
-        told = Told(file, scenario, repo)
-        wording.texts(told)
-        working.try_out(told, work_trees)
-        return [str(breach) for breach in told.breaches]
+        if missing := find_missing(scenario):
+            return [str(_lacks(file, missing))]
+        proof = ScenarioProof(file, scenario, repo)
+        text_checks.check_texts(proof)
+        job_checks.try_out(proof, work_trees)
+        return [str(breach) for breach in proof.breaches]
 
     with ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="validate") as pool:
         return [line for found in pool.map(problems, files) for line in found]
+
+
+def _lacks(file: Path, missing: Sequence[str]) -> Breach:
+    return Breach(file, "needs", f"not proven: its tests need {' and '.join(missing)}, not installed here")
 
 
 def _broken(file: Path, line: str) -> Breach:
@@ -113,32 +132,33 @@ def _broken(file: Path, line: str) -> Breach:
     return Breach(file, key, reason)
 
 
-def row(told: Told, work_trees: WorkTrees) -> ScenarioRow:
+def prove_scenario(proof: ScenarioProof, work_trees: WorkTrees) -> ScenarioRow:
     """All proofs of one scenario; what does not hold is added to its breaches."""
-    paper, mined = PaperWorkTrees(), told.scenario.kind == MINED
-    cold = playing.play(told, None, work_trees)
+    paper, mined = PaperWorkTrees(), proof.scenario.kind == MINED
+    cold = control_plays.play_scenario(proof, None, work_trees)
     right = [end.outcome == "right" for end in cold.ends[None].values()]
     return ScenarioRow(
-        told.scenario.id,
-        checks=working.checks(told, work_trees),
-        oracle=playing.oracle(told, work_trees),
-        stale=playing.stale_oracle(told, work_trees),
-        none=playing.check_nothing(told, work_trees, cold),
-        refusal=playing.check_nothing(told, work_trees, cold, "refusal"),
-        texts=wording.texts(told),
-        names=wording.names(told),
-        noise=wording.quiet(told),
-        leaning=leaning.weigh(told),
+        proof.scenario.id,
+        proof.scenario.spoken,
+        checks=job_checks.judge_checks(proof, work_trees),
+        oracle=control_plays.check_oracle(proof, work_trees),
+        stale=control_plays.check_stale_oracle(proof, work_trees),
+        none=control_plays.check_nothing(proof, work_trees, cold),
+        refusal=control_plays.check_nothing(proof, work_trees, cold, "refusal"),
+        texts=text_checks.check_texts(proof),
+        names=text_checks.check_names(proof),
+        noise=text_checks.check_noise(proof),
+        leaning=overlap.measure_leaning(proof),
         cold=Count(sum(right), len(right)),
-        open_=pooling.pool(told, paper, scoped=False),
-        scoped=pooling.pool(told, paper, scoped=True),
-        noisy=() if mined else tuple(bounds.cells(told)),
-        told=() if mined else tuple(telling.rows(told)),
-        cheated={} if mined else cheats.cells(told),
+        open_=pool_baselines.measure_pool(proof, paper, scoped=False),
+        scoped=pool_baselines.measure_pool(proof, paper, scoped=True),
+        noisy=() if mined else tuple(bounds.score_bounds(proof)),
+        told=() if mined else tuple(separability.list_items(proof)),
+        cheated={} if mined else cheats.score_cheats(proof),
     )
 
 
-def judge(rows: Sequence[ScenarioRow], drawn: pooling.Chance | None) -> Iterator[Breach]:
+def judge(rows: Sequence[ScenarioRow], drawn: pool_baselines.Chance | None) -> Iterator[Breach]:
     """What must hold of the suite as a whole."""
     if drawn is not None and not drawn.fair:
         yield Breach(
@@ -157,21 +177,23 @@ def judge(rows: Sequence[ScenarioRow], drawn: pooling.Chance | None) -> Iterator
         if share(wrong) < MISLED:
             yield Breach("suite", "newest", f"the newest entry of the {name} is wrong in {share(wrong):.0%} of the "
                          f"decisions; at least {MISLED:.0%} are needed")  # fmt: skip
-    yield from (Breach("suite", "questions", why) for why in leaning.judge(each.leaning for each in rows))
+    yield from (Breach("suite", "questions", why) for why in overlap.judge(each.leaning for each in rows))
     for key, what in (("head_misleads", "the source at HEAD misleads"), ("only_memory", "only memory knows")):
         if not any(getattr(each.open_, key).hits for each in rows):
             yield Breach("suite", key, f"there is no decision in which {what}")
-    for name in find_dominated(bounds.weigh([cell for each in rows for cell in each.noisy])):
+    dominated = find_dominated(bounds.compare_dominance([cell for each in rows for cell in each.noisy]))
+    judged = (bounds.RANKED,) if any(each.spoken for each in rows) else bounds.REAL
+    for name in (each for each in dominated if each in judged):
         yield Breach("suite", DUMP, f"is as good as {name} or better in recall within the budget, stale "
                      f"exposure and tokens at noise {bounds.NOISE}; it must lose in one of them")  # fmt: skip
 
 
-def _alike(apart: Iterable[telling.Apart], gains: Iterable[cheats.Gain]) -> Iterator[Breach]:
+def _alike(apart: Iterable[separability.Apart], gains: Iterable[cheats.Gain]) -> Iterator[Breach]:
     """What may not be told apart by how it is told, and who may not gain by trying."""
     for each in apart:
         if each.open:
             yield Breach("suite", each.kind, f"is told from facts by metadata and style alone, area under the curve "
-                         f"{each.area:.2f}; at most {telling.BOUNDS[each.kind]:.2f} may be")  # fmt: skip
+                         f"{each.area:.2f}; at most {separability.BOUNDS[each.kind]:.2f} may be")  # fmt: skip
     for gain in gains:
         if gain.pays:
             yield Breach("suite", gain.cheat, f"a store that keeps no more gains {gain.gain:.2f} in {gain.measure}; "

@@ -15,8 +15,8 @@ from harness.model.results import Comparison
 from harness.model.trial import DEFAULT_K, READ_POLICIES
 from harness.report import words
 from harness.report.words import plain
-from harness.selftest import bounds, cheats, leaning, telling
-from harness.selftest.pooling import Pooling
+from harness.selftest import bounds, cheats, overlap, separability
+from harness.selftest.pool_baselines import Pooling
 from harness.selftest.proof import Count
 from harness.selftest.suite import ENOUGH, MISLED, SOLVED, ScenarioRow, SelfTest, share, total
 
@@ -44,11 +44,11 @@ def _table(report: SelfTest) -> Table:
         if own != kind:
             kind = own
             table.add_row(Text(plain(kind), style="bold"))
-        table.add_row(Text(plain(name)), *_cells(row))
+        table.add_row(Text(plain(name)), *_make_cells(row))
     return table
 
 
-def _cells(row: ScenarioRow) -> Iterator[Text]:
+def _make_cells(row: ScenarioRow) -> Iterator[Text]:
     silent = total([row.names, row.noise])
     for count in (row.checks, row.oracle, row.stale, total([row.none, row.refusal]), row.texts, silent):
         yield _proven(count)
@@ -92,11 +92,11 @@ def _suite(report: SelfTest) -> list[str]:
     cold = total(row.cold for row in rows)
     misled, knows, right = map(_show_share, (head, told, cold))
     lines.append(f"HEAD misleads: {misled}; only memory knows: {knows}; cold is right: {right}")
-    lean = leaning.add(row.leaning for row in rows)
+    lean = overlap.add(row.leaning for row in rows)
     lines.append(
         f"questions about a replaced rule that share a rare word with one side only: with the current rule "
-        f"{lean.current}, with the one before {lean.superseded}, of {lean.of}; at most {leaning.BOUND:.0%} more with "
-        f"one than with the other{judged}"
+        f"{lean.current}, with the one before {lean.superseded}, of {lean.of}; at most {overlap.BOUND:.0%} more with "
+        f"one than with the other; who counts words takes the current rule in {lean.picked:g}{judged}"
     )
     lines.append(f"more than k = {DEFAULT_K} memories stored: for {_show_share(large)} of the questions of probes")
     small = [f"{row.scenario.partition('/')[2]} {', '.join(row.open_.small)}" for row in rows if row.open_.small]
@@ -107,14 +107,16 @@ def _suite(report: SelfTest) -> list[str]:
         lines.append(
             f"random: an answer in {drawn} draws of {k} out of {n}; expected by chance {expected * drawn.of:.0f}"
         )
-    compared = bounds.weigh([cell for row in rows for cell in row.noisy])
+    compared = bounds.compare_dominance([cell for row in rows for cell in row.noisy])
     if compared:
-        lines.append(f"{DUMP} at noise {bounds.NOISE}: {_weigh(compared)}")
+        lines.append(f"{DUMP} at noise {bounds.NOISE}: {_describe_comparisons(compared)}")
         better = words.join_words(find_dominated(compared)) or "no backend"
-        lines.append(f"  as good in all of these, better in one: than {better}; than none may it be{judged}")
+        spoken = any(row.spoken for row in rows)
+        bound = f"than {bounds.RANKED} it may not be" if spoken else "than none may it be"
+        lines.append(f"  as good in all of these, better in one: than {better}; {bound}{judged}")
     lines += [
         f"{each.kind} told from facts by metadata and style: area under the curve {each.area:.2f} "
-        f"({each.cases} against {each.facts}); at most {telling.BOUNDS[each.kind]:.2f} may be"
+        f"({each.cases} against {each.facts}); at most {separability.BOUNDS[each.kind]:.2f} may be"
         for each in report.apart
     ]
     if report.gains:
@@ -124,7 +126,7 @@ def _suite(report: SelfTest) -> list[str]:
     return lines
 
 
-def _weigh(compared: Sequence[Comparison]) -> str:
+def _describe_comparisons(compared: Sequence[Comparison]) -> str:
     """`against bm25: answers recalled .59 to .51, ...`: the means of both, in the order of the measures."""
     told: dict[str, list[str]] = {}
     for each in compared:

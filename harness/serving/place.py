@@ -12,13 +12,16 @@ from pathlib import Path
 from harness.adapter import Scope, Source
 from harness.machine import files
 from harness.repo.clone import URL
+from harness.repo.series import explain
 
 SECONDS = 10
+_OUTSIDE = (b"not a git repository", b"must be run in a work tree")
+"""What git says where no work tree is."""
 _TAIL = re.compile(r"([^/:]+/)?[^/:]+?(?:\.git)?/*$")
 
 
 class PlaceError(ValueError):
-    """A path that a memory may not cite. One line."""
+    """A path that a memory may not cite, or a repository that git cannot read. One line."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,14 @@ class Place:
 
 
 def find_place(folder: Path) -> Place:
-    """Looks anew, as an agent changes branches while its memory is open."""
-    root = _git(folder, "rev-parse", "--show-toplevel")
+    """Looks anew, as an agent changes branches while its memory is open.
+
+    Raises PlaceError where there is a repository and git does not read it: its memories would go by another name.
+    """
+    done = _run(folder, "rev-parse", "--show-toplevel")
+    if done and done.returncode and not any(each in done.stderr for each in _OUTSIDE):
+        raise PlaceError(f"git does not read the repository here: {explain(done.stderr, done.returncode)}")
+    root = _read(done)
     if root is None:
         return Place(folder, _name_folder(folder))
     top = Path(root)
@@ -93,11 +102,20 @@ def _name_folder(folder: Path) -> str:
 
 def _git(folder: Path, *words: str) -> str | None:
     """What git prints; None if it fails or prints nothing."""
+    return _read(_run(folder, *words))
+
+
+def _read(done: subprocess.CompletedProcess[bytes] | None) -> str | None:
+    return done.stdout.decode("utf-8", "replace").strip() or None if done and done.returncode == 0 else None
+
+
+def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[bytes] | None:
+    """None: there is no git, or it does not come to an end."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
-        done = subprocess.run(
+        return subprocess.run(
             ["git", *words], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False,
-            env={name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
+            env={**environment, "LC_ALL": "C"},
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.decode("utf-8", "replace").strip() or None if done.returncode == 0 else None

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from harness.backend import client, interpreters, registry
-from harness.backend.client import RemoteMemory
+from harness.backend.client import Deadlines, RemoteMemory
 from harness.backend.store import ChildStore
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.embedder import choose
@@ -47,7 +47,7 @@ class OpenStore:
         return self._memory
 
     def drop(self) -> None:
-        """Its process has ended: the next call opens another one."""
+        """Drops a store whose process has ended: the next call opens another one."""
         if self._memory is not None:
             self._memory.kill()
             self._memory = None
@@ -60,33 +60,37 @@ class OpenStore:
 
 
 @contextmanager
-def open_store(spec: Spec, folder: Path) -> Iterator[OpenStore]:
+def open_store(spec: Spec, folder: Path, deadlines: Deadlines = DEADLINES) -> Iterator[OpenStore]:
     """The memory in this folder, which is made if it is not there. Raises RegistryError, MemoryFault and StoreError."""
     entry = registry.find(spec)
     if entry.reference is None:
         raise registry.RegistryError(f"'{spec.adapter}' is a control that needs gold: it has no memory to offer")
     embedder = choose()
     with leftovers.temporary() as temporary:
-        said = client.describe(
-            entry.reference, temporary / "describe", DEADLINES, interpreters.launcher(spec), spec.settings
+        description = client.describe(
+            entry.reference, temporary / "describe", deadlines, interpreters.launcher(spec), spec.settings
         )
-        registry.check_settings(spec, said.settings, said.problem)
-        backend = Backend(name=said.name, version=said.version, support=said.support)
-        if backend.supports("extracts") and not said.secrets:
+        registry.check_settings(spec, description.settings, description.problem)
+        backend = Backend(name=description.name, version=description.version, support=description.support)
+        if backend.supports("extracts") and not description.secrets:
             raise StoreError(f"{spec.label} has a model inside, which nobody answers here: take a backend without one")
-        if said.server is not None:
+        if description.server is not None:
             raise StoreError(f"{spec.label} lives in a server, which only runs start: take a backend without one")
         if not backend.supports("persistent"):
             raise StoreError(f"{spec.label} keeps nothing: {backend.support['persistent'].note}")
         _claim(folder)
-        playable = Playable(entry, spec, backend, said.source, client.withheld(spec.settings, said.secrets))
+        playable = Playable(
+            entry, spec, backend, description.source, client.withheld(spec.settings, description.secrets)
+        )
         try:
             with leftovers.claim(folder):
-                _check_card(folder, {"backend": spec.label, "version": said.version, "embedder": embedder.digest})
+                _check_card(
+                    folder, {"backend": spec.label, "version": description.version, "embedder": embedder.digest}
+                )
                 with (
                     closing(EmbeddingCache(None, embedder)) as cache,
                     Gateway(cache) as gateway,
-                    Children.opened(gateway, temporary, DEADLINES, embedder.dims) as children,
+                    Children.opened(gateway, temporary, deadlines, embedder.dims) as children,
                     children.lend(playable, 1, folder) as (store, _),
                 ):
                     opened = OpenStore(store)

@@ -13,6 +13,7 @@ from typing import Literal
 from harness.adapter import Scope
 from harness.model.facts import CANARY, Fact, Text
 from harness.model.scenario import Remember, Scenario, Standing
+from harness.text.chunks import Chunk, Heard, cut_transcript
 from harness.text.clauses import ROLES, Clauses, Role, carries, find, holds, normalise, tells, unite
 
 __all__ = ["Classifier", "FactVerdict", "KnownTexts", "Reading", "cut", "find", "holds", "normalise"]
@@ -46,6 +47,10 @@ class Reading:
     def demote(self) -> Reading:
         """Under the backend's own superseded mark: what it asserts is only mentioned."""
         return replace(self, asserted=frozenset(), mentioned=self.mentioned | self.asserted, unclear=False)
+
+    @classmethod
+    def hear(cls, chunk: Chunk) -> Reading:
+        return cls(chunk.asserted, chunk.denied, chunk.mentioned, exact=True)
 
     @classmethod
     def annotate(cls, texts: Iterable[Text]) -> Reading:
@@ -89,6 +94,7 @@ class Classifier:
         self._decisive = {name: self._find_telling(name) for name in self._forms}
         self._names = {name: self._list_names_beside(name) for name in self._forms}
         self._cache: dict[str, Reading] = {}
+        self._known: dict[str, Reading] = {}
 
     def texts(self) -> Mapping[str, Reading]:
         """Every harness text in normal form -> its annotations."""
@@ -104,6 +110,19 @@ class Classifier:
             known = self._texts.get(plain) or self._cores.get(_core(plain)) or self._by_rules(plain)
             self._cache[text] = known
         return known
+
+    def hear(self, text: str) -> Reading:
+        """What a text says that came out of a memory: also by the messages that stand in it, as it may have been told
+        sessions."""
+        found = self.read(text)
+        if found.exact or not self._scenario.spoken:
+            return found
+        if text not in self._known:
+            if len(self._known) >= CACHED:
+                self._known.clear()
+            chunk = self._heard.read(text)
+            self._known[text] = Reading.hear(chunk) if chunk else found
+        return self._known[text]
 
     def by_rules(self, text: str) -> Reading:
         """What a text says by the rules for clauses alone, as if the harness had not written it."""
@@ -148,7 +167,12 @@ class Classifier:
         for _, step in self._scenario.steps():
             for text in step.texts if isinstance(step, Remember) else ():
                 grouped.setdefault(key(text.text), []).append(text)
-        return {text: Reading.annotate(group) for text, group in grouped.items() if text}
+        spoken = {
+            key(chunk.text): Reading.hear(chunk)
+            for session in self._scenario.sessions
+            for chunk in cut_transcript(session, self._scenario.facts, self._canaries)
+        }
+        return spoken | {text: Reading.annotate(group) for text, group in grouped.items() if text}
 
     def _chains(self) -> Mapping[str, frozenset[str]]:
         """Fact -> its rivals: what it replaced and what replaced it, over any number of steps."""
@@ -175,6 +199,10 @@ class Classifier:
                 value = len(parts) == 1 or (self._rivals[other] and index in self._decisive[other])
                 found |= {form for form in part if value or not (tells(form) or carries(form))}
         return frozenset(form for form in found if form in own or not any(find(form, mine) for mine in own))
+
+    @cached_property
+    def _heard(self) -> Heard:
+        return Heard(self._scenario.sessions, self._scenario.facts, self._canaries)
 
     # --- the rules ---
 

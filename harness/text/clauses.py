@@ -43,6 +43,7 @@ def normalise(text: str) -> str:
     Typographic quotes and dashes become plain ones first; invisible format characters and terminal colours go, as
     no reader sees them. Idempotent.
     """
+    # A long text is met once, and would push thousands of short ones out of the cache.
     return _normalise(text) if len(text) <= SHORT else _normalise.__wrapped__(text)
 
 
@@ -87,7 +88,7 @@ class ClauseSpan(NamedTuple):
 
 
 def unite(spans: Iterable[ClauseSpan]) -> list[ClauseSpan]:
-    """The same places as ordered, disjoint spans."""
+    """Places as ordered, disjoint spans."""
     union: list[ClauseSpan] = []
     for span in sorted(spans):
         if union and span.start < union[-1].end:

@@ -23,7 +23,7 @@ _GLUES = (b"", b" ", b",", b";", b"|", b"\n", b"\0", b'","', b'", "', b"', '")
 
 
 def describe_searched() -> str:
-    """All of it in words, for a definition."""
+    """The encodings that are searched, in words, for a definition."""
     return f"as {', '.join((*TEXT, *VECTOR))}, plain or in {', '.join(PACKED)}"
 
 
@@ -37,6 +37,7 @@ def of_text(text: str) -> dict[bytes, str]:
 
 
 def _texts(text: str) -> Iterator[tuple[str, bytes]]:
+    # A lone surrogate passes, as a backend may store it as it came.
     data = text.encode("utf-8", "surrogatepass")
     yield "utf-8", data
     escaped = json.dumps(text)[1:-1]

@@ -15,7 +15,7 @@ class Finder:
         self._automaton = AhoCorasick(self._texts)
 
     def find(self, text: str) -> list[str]:
-        """Those that stand in it, in the order of their first places; of those at one place, as they were given."""
+        """Forms that stand in a text, in the order of their first places; of those at one place, as they were given."""
         starts: dict[int, int] = {}
         for number, start, _ in self._automaton.find_matches_as_indexes(text, overlapping=True):
             starts.setdefault(number, start)

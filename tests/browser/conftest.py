@@ -11,11 +11,12 @@ import pytest
 from harness import paths, regress
 from harness.adapter import Item, Layer, Scope, Source
 from harness.compare import statements
-from harness.log.events import Event, Sighting
+from harness.log.events import Event
 from harness.log.folder import Folder
+from harness.log.parts import Sighting
 from harness.log.transcript import Called, Looked
 from harness.model.drill import Piece, Plan
-from harness.regress import baseline, stored
+from harness.regress import baseline, baseline_files
 from harness.report import write
 from harness.report.model import evidence
 from tests.browser.chromium import Chromium, Page, program
@@ -96,7 +97,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     before, root = run(tmp_path_factory.mktemp("before"), stale=NEW), tmp_path_factory.mktemp("run")
     made = run(root, source=CITED)
     (root / "gates.toml").write_text(GATES)
-    (root / "baseline.json").write_text(stored.text(baseline.of(statements.results(before))))
+    (root / "baseline.json").write_text(baseline_files.text(baseline.of(statements.results(before))))
     drill = transcript(root, PLAN, EVENTS, drill="deletion", backend="store")
     (root / "drills").mkdir()
     drill.path.replace(root / "drills" / f"{drill.trial.id}.1.jsonl")

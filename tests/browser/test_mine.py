@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.mine import mining, reviewing
+from harness.mine import mining, review_page
 from tests.browser.chromium import PATIENCE
 from tests.browser.conftest import Opener
 from tests.support.foreign import Foreign, live
@@ -23,7 +23,7 @@ def saved(folder: Path) -> dict[str, mining.Judgement]:
     file, end = folder / "decisions.json", time.monotonic() + PATIENCE
     while not file.exists() and time.monotonic() < end:
         time.sleep(0.05)
-    return reviewing.read(file)
+    return review_page.read(file)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def foreign(tmp_path: Path) -> Foreign:
 
 def test_what_was_decided_is_saved_and_can_be_taken_back(opened: Opener, foreign: Foreign, tmp_path: Path) -> None:
     page, first, second = tmp_path / "page.html", tmp_path / "first", tmp_path / "second"
-    reviewing.write(search(foreign, {}), page, reviewing.read(_written(tmp_path)))
+    review_page.write(search(foreign, {}), page, review_page.read(_written(tmp_path)))
     shown = opened(page)
     shown.save_to(first)
     one = shown.run("document.querySelector('.candidate').dataset.id")
@@ -45,7 +45,7 @@ def test_what_was_decided_is_saved_and_can_be_taken_back(opened: Opener, foreign
     assert saved(first) == {**EARLIER, one: "drop"}
     mined = search(foreign, saved(first))
     assert one in {each.id for each in mined.dropped} - {each.id for each in mined.candidates}
-    reviewing.write(mined, page, saved(first))
+    review_page.write(mined, page, saved(first))
     again = opened(page)
     again.save_to(second)
     again.click(f"[data-id='{one}'] [data-judge=keep]")
@@ -62,7 +62,7 @@ def _written(folder: Path) -> Path:
 
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_nothing(opened: Opener, foreign: Foreign, tmp_path: Path, axe: str, width: int) -> None:
-    reviewing.write(search(foreign, {}), tmp_path / "page.html", {})
+    review_page.write(search(foreign, {}), tmp_path / "page.html", {})
     page = opened(tmp_path / "page.html", width=width)
     page.run(f"{axe}; 0")
     assert page.run("axe.run({resultTypes: ['violations']}).then((said) => said.violations)") == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -9,12 +10,15 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from harness import paths
 from harness.cli import commands
+from harness.log.folder import Folder
+from harness.log.reader import Log
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 SMALL = ("-s", "forgotten-runbook", "-n", "0", "--write", "append", "--drill", "none")
@@ -100,3 +104,17 @@ def resumable(done: subprocess.CompletedProcess[str], folder: Path) -> str:
 
 def bytes_of(folder: Path, pattern: str = "logs/*.jsonl") -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.glob(pattern))}
+
+
+def results(folder: Path) -> dict[str, Any]:
+    """What a run wrote for programs."""
+    found: dict[str, Any] = json.loads((folder / "results.json").read_text())
+    return found
+
+
+def find_log(folder: Path, backend: str | None) -> Log:
+    """The one log of a backend; None: the cold one's."""
+    logs, problems = Folder(folder).logs()
+    assert not problems
+    (found,) = (each for each in logs.values() if each.trial.backend == backend)
+    return found

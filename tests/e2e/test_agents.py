@@ -15,15 +15,15 @@ from harness.agents.profile import Profile
 from harness.backend.environments import EnvironmentFault
 from harness.log.events import Recalled, Worked
 from harness.log.folder import Folder
-from harness.log.reader import canonical
 from harness.machine import bubblewrap
 from harness.play.environment import Settings
 from harness.play.story import Story
 from tasks import loader
-from tests.e2e.conftest import PLAYED, SMALL, Cli, only
-from tests.e2e.test_chat_reader import calls, cells, live, log
+from tests.e2e.conftest import PLAYED, SMALL, Cli, find_log, only
+from tests.e2e.test_chat_reader import calls, cells, live
 from tests.support.fake_performer import FakePerformer, know
 from tests.support.fake_upstream import served
+from tests.support.logs import canonical
 
 pytestmark = [
     PLAYED,
@@ -96,6 +96,28 @@ def test_who_knows_everything_is_right_and_who_takes_the_worst_is_wrong(
                 assert choice.fact == option.fact
 
 
+def test_a_change_in_code_is_judged_by_hidden_tests_that_the_program_never_sees(
+    cli: Cli, agent: Profile, tmp_path: Path
+) -> None:
+    done = cli(
+        "run", "--suite", "deep", "-s", "ledger-of-seeds", "-b", "none", *SMALL[2:], "--trial", "oracle",
+        "--reader", f"agent:{agent.name}", "--chat", "stand-in", "--out", tmp_path,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    played = find_log(only(tmp_path), "oracle")
+    decisions = {f"{job.id}/{each.id}" for _, job in played.scenario.jobs() for each in job.decisions}
+    assert {event.ref for event in played.list_events(Recalled) if event.purpose == "decision"} == decisions
+    jobs = list(played.list_events(Worked))
+    assert [check.value for work in jobs for check in work.checks] == [
+        each.right.value for _, job in played.scenario.jobs() for each in job.decisions
+    ]
+    assert all(choice.origin == "memory" for work in jobs for choice in work.choices)
+    for work in jobs:
+        seen = [text for call in played.calls(work) for text in (call.prompt, *(use.result for use in call.uses))]
+        kept = [each if isinstance(each, str) else played.blobs.text(each) for each in (work.diff, work.printed or "")]
+        assert all(kept) and not any("hidden/" in text for text in (*seen, *kept))
+
+
 def test_cold_is_the_same_program_without_the_memory(
     cli: Cli, agent: Profile, fake: FakePerformer, tmp_path: Path
 ) -> None:
@@ -105,7 +127,7 @@ def test_cold_is_the_same_program_without_the_memory(
         "--out", tmp_path,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
-    played = log(only(tmp_path), None)
+    played = find_log(only(tmp_path), None)
     steps = calls(played)
     assert {each.outcome for each in steps} == {"acted", "finished"}
     assert not any("recall" in f"{each.prompt} {use.tool}" for each in steps for use in each.uses)
@@ -123,14 +145,14 @@ def test_a_recorded_run_is_replayed_and_a_changed_prompt_is_a_miss_with_a_diff(
     again = ("--model", "coldwarm-performer-1", "--chat", tapes)
     done = cli(*words, *reads, *again, "--out", tmp_path / "again")
     assert (done.returncode, done.stderr) == (0, "")
-    first, second = (log(only(tmp_path / name)) for name in ("first", "again"))
+    first, second = (find_log(only(tmp_path / name), "bm25") for name in ("first", "again"))
     assert calls(first) == calls(second) and canonical(first.events) == canonical(second.events)
     changed = tmp_path / "changed.toml"
     text = profile.locate(agent.name).read_text("utf-8")
     changed.write_text(text.replace("A memory of", "Some memory of").replace("ask a memory", "ask some memory"))
     done = cli(*words, "--reader", f"agent:{changed}", *again, "--out", tmp_path / "missed")
     assert done.returncode == 3 and f"agent:{changed}@coldwarm-performer-1" in done.stderr
-    missed = calls(log(only(tmp_path / "missed")))
+    missed = calls(find_log(only(tmp_path / "missed"), "bm25"))
     assert {each.outcome for each in missed} == {"failed"}
     assert "ome memory" in missed[0].why
     (cell,) = cells(only(tmp_path / "missed"), "bm25")
@@ -156,5 +178,5 @@ def test_who_goes_on_without_its_memory_or_ends_by_a_limit_of_its_own_is_told_of
         "--allow-faults", f"{label}=9", "--out", tmp_path / "runs",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    ends = [each for each in calls(log(only(tmp_path / "runs"))) if each.model.startswith("changed with")]
+    ends = [each for each in calls(find_log(only(tmp_path / "runs"), "bm25")) if each.model.startswith("changed with")]
     assert ends and all(why in each.why and not each.answered for each in ends)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from harness import paths
-from harness.log.events import Choice, Worked
+from harness.log.events import Worked
 from harness.log.folder import Folder
+from harness.log.parts import Choice
 from tests.e2e.conftest import MEASURED, Cli, only
 
 RECORDED = paths.FIXTURES.parent / "chat" / "calibration.tar.xz"

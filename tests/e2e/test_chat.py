@@ -12,8 +12,9 @@ import pytest
 
 from harness.log.events import Metered, Wrote
 from harness.log.folder import Folder
-from harness.log.reader import Log, canonical
+from harness.log.reader import Log
 from tests.e2e.conftest import PLAYED, SMALL, Cli, one_line, only, resumable
+from tests.support.logs import canonical
 
 BACKEND = "tests.support.extracting_backend:Extracting"
 RUN = ("run", "-b", BACKEND, *SMALL)

@@ -14,15 +14,16 @@ from harness import paths
 from harness.log.calls import ModelCall
 from harness.log.events import Worked
 from harness.log.folder import Folder
-from harness.log.reader import Log, canonical
+from harness.log.reader import Log
 from harness.machine import bubblewrap
 from harness.play.environment import Settings
 from harness.play.readers import chat
 from harness.play.story import Story
 from tasks import loader
-from tests.e2e.conftest import MEASURED, SMALL, Cli, only
+from tests.e2e.conftest import MEASURED, SMALL, Cli, find_log, only
 from tests.support.fake_performer import FakePerformer, know
 from tests.support.fake_upstream import KEY, Handler, completion, served
+from tests.support.logs import canonical
 
 pytestmark = [
     MEASURED,
@@ -39,13 +40,6 @@ def fake() -> Iterator[FakePerformer]:
 
 def live(fake: FakePerformer) -> dict[str, str]:
     return {"OPENAI_BASE_URL": fake.url, "OPENAI_API_KEY": KEY}
-
-
-def log(folder: Path, backend: str | None = "bm25") -> Log:
-    logs, problems = Folder(folder).logs()
-    assert not problems
-    (found,) = (each for each in logs.values() if each.trial.backend == backend)
-    return found
 
 
 def calls(played: Log) -> list[ModelCall]:
@@ -102,12 +96,12 @@ def test_a_recorded_run_is_replayed_and_a_changed_prompt_is_a_miss_with_a_diff(
     again = (*words, "--model", "coldwarm-performer-1", "--chat", tapes)
     done = cli(*again, "--out", tmp_path / "again")
     assert (done.returncode, done.stderr) == (0, "")
-    first = log(only(tmp_path / "first"))
-    assert calls(first) and canonical(log(only(tmp_path / "again")).events) == canonical(first.events)
+    first = find_log(only(tmp_path / "first"), "bm25")
+    assert calls(first) and canonical(find_log(only(tmp_path / "again"), "bm25").events) == canonical(first.events)
     monkeypatch.setattr(chat, "SYSTEM", chat.SYSTEM.replace("Do the task", "Do your task"))
     done = cli(*again, "--out", tmp_path / "changed")
     assert done.returncode == 3 and "chat@coldwarm-performer-1" in done.stderr
-    missed = calls(log(only(tmp_path / "changed")))
+    missed = calls(find_log(only(tmp_path / "changed"), "bm25"))
     assert {call.outcome for call in missed} == {"failed"}
     assert "Do the task" in missed[0].why and "Do your task" in missed[0].why
     (cell,) = cells(only(tmp_path / "changed"), "bm25")
@@ -149,12 +143,12 @@ def test_its_salted_jobs_stand_beside_those_of_the_scripted_reader(cli: Cli, tmp
         done = cli(*words, *more, "--out", tmp_path / name)
         assert (done.returncode, done.stderr) == (0, "")
     shown = cli("calibrate", only(tmp_path / "scripted"), only(tmp_path / "model")).stdout
-    played = log(only(tmp_path / "model"))
+    played = find_log(only(tmp_path / "model"), "bm25")
     of = sum(len(event.choices) for event in played.list_events(Worked))
     rows = {line.split(" | ")[0]: line for line in shown.splitlines() if line.startswith("| ")}
     assert (
         rows["| <code>bm25</code>, append, 20"].split(" | ")[1] == str(of) == rows["| cold: no memory"].split(" | ")[1]
     )
     assert "have no scripted one" not in shown and "in jobs that the model did" in shown
-    plain = log(only(tmp_path / "scripted"))
+    plain = find_log(only(tmp_path / "scripted"), "bm25")
     assert played.opened.digests["scenario"] != plain.opened.digests["scenario"], "its names are its own"

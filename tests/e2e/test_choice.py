@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -14,15 +13,14 @@ import pytest
 from harness import paths
 from harness.log.calls import ModelCall
 from harness.log.events import Worked
-from harness.log.folder import Folder
-from harness.log.reader import Log, canonical
 from harness.metrics.view import Record, View
 from harness.play.readers import choice
 from harness.report.timeline.session import Telling
 from tasks import loader
-from tests.e2e.conftest import SMALL, Cli, one_line, only
+from tests.e2e.conftest import SMALL, Cli, find_log, one_line, only, results
 from tests.support.fake_chooser import FakeChooser, choose_by
 from tests.support.fake_upstream import KEY, completion, served
+from tests.support.logs import canonical
 
 RUN = ("run", "-b", "bm25", *SMALL, "--reader", "choice", "--model", "fake-chooser")
 CELLS = ("bm25", "model")
@@ -47,21 +45,9 @@ def recorded(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, 
 REPLAY = (*RUN[:-1], "coldwarm-chooser-1")
 
 
-def log(folder: Path, backend: str | None = "bm25") -> Log:
-    logs, problems = Folder(folder).logs()
-    assert not problems
-    (found,) = (each for each in logs.values() if each.trial.backend == backend)
-    return found
-
-
 def calls(folder: Path) -> list[ModelCall]:
-    played = log(folder)
+    played = find_log(folder, "bm25")
     return [call for event in played.list_events(Worked) for call in played.calls(event)]
-
-
-def results(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "results.json").read_text())
-    return found
 
 
 def measures(folder: Path) -> dict[str, Any]:
@@ -105,7 +91,7 @@ def test_a_replay_gives_equal_events(cli: Cli, recorded: tuple[Path, Path], tmp_
     done = cli(*REPLAY, "--chat", recordings, "--out", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     again = only(tmp_path)
-    assert calls(again) and canonical(log(again).events) == canonical(log(folder).events)
+    assert calls(again) and canonical(find_log(again, "bm25").events) == canonical(find_log(folder, "bm25").events)
 
 
 @pytest.mark.slow
@@ -130,7 +116,7 @@ def test_answers_that_nobody_can_use_are_results_with_receipts(cli: Cli, fake: F
     done = cli(*RUN, "--chat", "model", "--out", tmp_path, env=live(fake))
     assert (done.returncode, done.stderr) == (0, "")
     assert Counter(call.outcome for call in calls(only(tmp_path))).keys() == {"unreadable"}
-    told = Telling(View(Record(log(only(tmp_path))), "model"), whole=False)
+    told = Telling(View(Record(find_log(only(tmp_path), "bm25")), "model"), whole=False)
     page = "".join(map(str, told.sessions()))
     assert "names none of the options, or several" in page and "Well, that depends." in page
     assert "You work on a code repository." in page and "Options:" in page
@@ -157,6 +143,31 @@ def test_calls_that_fail_end_in_receipts_and_exit_3_unless_allowed(cli: Cli, fak
     shutil.rmtree(tmp_path)
     done = cli(*words, "--allow-faults", "choice@fake-chooser=99", env=live(fake))
     assert done.returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_what_an_endpoint_left_without_an_answer_is_played_again(cli: Cli, fake: FakeChooser, tmp_path: Path) -> None:
+    fake.rule = lambda _: '{"choice": "unknown"}'
+
+    def is_away(handler: Any, _: Any) -> None:
+        handler.answer(404, b"<html>")
+
+    words = (*RUN, "--chat", "model", "--out")
+    assert cli(*words, tmp_path / "whole", env=live(fake)).returncode == 0
+    answered, fake.heard = fake.heard, is_away  # type: ignore[assignment, method-assign]
+    done = cli(*words, tmp_path / "mended", env=live(fake))
+    assert (
+        done.returncode == 3 and "has nothing there (404)" in done.stderr and "; --resume plays it again" in done.stderr
+    )
+    mended = only(tmp_path / "mended")
+    fake.heard = answered  # type: ignore[method-assign]
+    again = ("run", "--resume", mended, "--chat", "model")
+    done = cli(*again, env=live(fake))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert measures(mended) == measures(only(tmp_path / "whole"))
+    fake.heard = is_away  # type: ignore[assignment, method-assign]
+    assert cli(*again, env=live(fake)).returncode == 0, "nothing is left to be played"
 
 
 @pytest.mark.parametrize(

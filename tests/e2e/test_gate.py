@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.log.folder import Folder
-from tests.e2e.conftest import SMALL, Cli, one_line, only
+from tests.e2e.conftest import SMALL, Cli, one_line, only, results
 from tests.support.faulty_backends import lend
 
 pytestmark = pytest.mark.slow
@@ -86,11 +86,6 @@ def team(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> Team:
     return Team(tmp_path_factory.mktemp("team"), cli)
 
 
-def results(folder: Path) -> dict[str, object]:
-    found: dict[str, object] = json.loads((folder / "results.json").read_text())
-    return found
-
-
 # --- gates --------------------------------------------------------------------------------------------------------
 
 
@@ -108,8 +103,8 @@ def test_a_store_that_starts_to_drop_sources_is_red_with_one_clear_line(team: Te
         line,
     )
     found = results(folder)
-    assert [gate["verdict"] for gate in found["gates"]] == ["broken", "held"]  # type: ignore[attr-defined]
-    moved = {each["measure"]: each for each in found["changes"]}["source_coverage"]  # type: ignore[attr-defined]
+    assert [gate["verdict"] for gate in found["gates"]] == ["broken", "held"]
+    moved = {each["measure"]: each for each in found["changes"]}["source_coverage"]
     assert moved["broken"] and moved["difference"] < -0.05
     for command in ("score", "report"):  # the folder holds what it is judged by
         before = (folder / "results.json").read_bytes()
@@ -125,7 +120,7 @@ def test_an_unchanged_store_stays_green_ten_times_in_ten(team: Team, cli: Cli) -
         done = team.gated(f"same-{number}")
         assert (done.returncode, done.stderr) == (0, "")
         folder = only(team.root / f"same-{number}")
-        assert {gate["verdict"] for gate in results(folder)["gates"]} == {"held"}  # type: ignore[attr-defined]
+        assert {gate["verdict"] for gate in results(folder)["gates"]} == {"held"}
         compared = cli("compare", team.baseline, folder)
         assert (compared.returncode, compared.stderr) == (0, "") and "WORSE" not in compared.stdout
     for _ in range(7):
@@ -202,11 +197,11 @@ def test_compare_ends_as_it_found(team: Team, cli: Cli, tmp_path: Path) -> None:
     words = {each["verdict"]: each["reason"] for each in plain["changes"]}
     assert words.keys() == {"no-difference-shown", "not-comparable"} and "lower bounds" in words["not-comparable"]
     other = results(folder)
-    other["run"]["conditions"]["k"] = 7  # type: ignore[index]
+    other["run"]["conditions"]["k"] = 7
     (tmp_path / "other.json").write_text(json.dumps(other))
     assert "nothing of" in one_line(cli("compare", team.baseline, tmp_path / "other.json"), 3)
     assert "cannot be read" in one_line(cli("compare", team.baseline, tmp_path / "nowhere"), 2)
-    other["run"]["conditions"]["k"] = 5  # type: ignore[index]
+    other["run"]["conditions"]["k"] = 5
     other["cells"] = other["backends"] = None
     other |= {"cells": [], "backends": {}}
     (tmp_path / "other.json").write_text(json.dumps(other))

@@ -43,10 +43,13 @@ def installed(tmp_path: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_harbors_own_loader_takes_every_task(cli: Cli, installed: Path, tmp_path: Path) -> None:
-    done = cli("export", "harbor", str(tmp_path / "tasks"))
-    assert done.returncode == 0, done.stderr
-    tasks = sorted((tmp_path / "tasks").iterdir())
-    assert f"{len(tasks)} tasks of {len(tasks) // 2} jobs" in done.stdout and len(tasks) > 100
+    tasks = list[Path]()
+    for name, words in (("usual", ()), ("deep", ("--suite", "deep"))):
+        done = cli("export", "harbor", str(tmp_path / name), *words)
+        assert done.returncode == 0, done.stderr
+        own = sorted((tmp_path / name).iterdir())
+        assert f"{len(own)} tasks of {len(own) // 2} jobs" in done.stdout and len(own) > 70
+        tasks += own
     env = {**os.environ, "PYTHONPATH": str(installed)}
     loaded = subprocess.run([sys.executable, "-c", LOAD, *tasks], env=env, capture_output=True, text=True, check=False)
     assert loaded.stdout.strip() == str(len(tasks)), loaded.stderr[-2000:]

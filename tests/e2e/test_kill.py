@@ -14,10 +14,11 @@ import pytest
 
 from harness import paths
 from harness.log.folder import Folder
-from harness.log.reader import Log, canonical
+from harness.log.reader import Log
 from tests.e2e.conftest import PLAYED, SMALL, Cli, bytes_of, environment, one_line, only, resumable
 from tests.support import faulty_backends
 from tests.support.fake_upstream import fake_upstream, wait_for_the_end
+from tests.support.logs import canonical
 
 pytestmark = PLAYED
 

@@ -75,7 +75,7 @@ def test_what_one_session_remembers_the_next_one_recalls(repo: Path, tmp_path: P
     async def second(client: Any) -> tuple[str, str]:
         return await call(client, "recall", query="How do we deploy?"), await call(client, "list")
 
-    assert talk(repo, tmp_path / "store", first) == ["remember", "recall", "list", "forget"]
+    assert talk(repo, tmp_path / "store", first) == ["remember", "recall", "observe", "list", "forget"]
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=repo, capture_output=True, text=True, check=True).stdout
     recalled, listed = talk(repo, tmp_path / "store", second)
     assert recalled.startswith(f"- We deploy with betadeploy. (docs/deploy.md:1 @ {head[:7]}, 20")
@@ -105,6 +105,19 @@ def test_half_a_character_gets_an_answer_and_hides_nothing(repo: Path, tmp_path:
         process.stdin.close()
     assert [each["id"] for each in answers] == [1, 2, 3]
     assert "The port is 8123. \ufffd" in answers[2]["result"]["content"][0]["text"]
+
+
+def test_a_session_that_is_handed_over_is_recalled(repo: Path, tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "Which port?"}, {"role": "assistant", "content": "The port is 8123."}]
+
+    async def say(client: Any) -> list[str]:
+        told = await call(client, "observe", messages=said)
+        refused = await call(client, "observe", messages=[{"role": "system", "content": "x"}])
+        return [told, refused, await call(client, "recall", query="port")]
+
+    told, refused, recalled = talk(repo, tmp_path / "store", say)
+    assert told.startswith("Remembered as ") and refused.startswith("ERROR ")
+    assert "user: Which port?\nassistant: The port is 8123." in recalled
 
 
 def test_what_is_forgotten_is_gone(repo: Path, tmp_path: Path) -> None:
@@ -202,12 +215,12 @@ def test_the_lines_of_the_page_give_opencode_a_memory(tmp_path: Path, repo: Path
         pytest.skip(str(fault))
     assert made is not None
     page = (paths.ROOT / "docs" / "mcp.md").read_text("utf-8")
-    lines = re.search(r'```json\n("mcp": \{.*?)```', page, re.DOTALL)
+    lines = re.search(r'```json\n(\{\s*"mcp":.*?)```', page, re.DOTALL)
     assert lines is not None
     with served(FakeUpstream()) as model:
         values = {"url": model.url, "key": KEY, "model": "fake"}
         config = json.loads(profile.fill(found.files[".config/opencode/opencode.json"], values))
-        (tmp_path / "opencode.json").write_text(json.dumps(config | json.loads(f"{{{lines[1]}}}")))
+        (tmp_path / "opencode.json").write_text(json.dumps(config | json.loads(lines[1])))
         steps: list[Any] = [("memory_remember", {"text": "We deploy with gammadeploy since May"}), "kept"]
         steps += [("memory_recall", {"query": "What do we deploy with?"}), "known"]
 

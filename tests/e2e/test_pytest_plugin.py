@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import paths
 from tests.e2e.conftest import environment
 from tests.support.faulty_backends import lend
 
@@ -183,7 +184,7 @@ def test_only_the_trials_that_were_chosen_are_played(project: Project) -> None:
 def test_drills_are_played_as_tests_too(project: Project) -> None:
     project.tests("""
         def test_kept(coldwarm_measure):
-            assert coldwarm_measure("writes_kept").hits == 84  # 42 of the smallest drill, as listed and as got
+            assert coldwarm_measure("writes_kept").hits == 85  # those of the smallest drill, as listed and as got
     """)
     code, said = project.pytest(
         *FAST, "-q", "-k", "mine", "--coldwarm-backend=own:Mine", "--coldwarm-scenario=none",
@@ -208,6 +209,23 @@ def test_what_cannot_be_asked_for_is_one_line(project: Project, words: tuple[str
     code, told = project.pytest("-q", *words)
     (line,) = (line for line in told.splitlines() if line.startswith("ERROR: "))
     assert code == 4 and said in line and "Traceback" not in told
+
+
+def test_a_suite_is_played_as_tests_and_a_story_without_its_programs_is_skipped(project: Project) -> None:
+    own = project.root / "own-suite" / "stale-deploy-rule"
+    own.mkdir(parents=True)
+    text = (paths.TASKS / "stale-deploy-rule" / "forgotten-runbook.toml").read_text()
+    (own / "mine.toml").write_text(text)
+    (own / "unequipped.toml").write_text(text.replace("\nfixture = ", '\nneeds = ["no-such-compiler"]\nfixture = ', 1))
+    code, said = project.pytest(*FAST, "-rs", "--coldwarm-suite=own-suite", "--coldwarm-backend=own:Crashes")
+    assert code == 1 and counts(said) == {"failed": 1, "passed": 3, "skipped": 4}, said
+    assert "its tests need no-such-compiler, not installed here" in said
+    assert re.search(r"repeat: .* --suite own-suite --trial own-crashes-mine-append", said)
+
+
+def test_a_suite_of_ours_has_its_name(project: Project) -> None:
+    code, said = project.pytest(*FAST, "-q", "--collect-only", "--coldwarm-backend=bm25", "--coldwarm-suite=deep")
+    assert code == 0 and all(f"coldwarm::bm25-{file.stem}-append" in said for file in paths.DEEP.glob("*/*.toml"))
 
 
 def test_a_fixture_without_the_option_fails_and_says_what_to_do(project: Project) -> None:

@@ -13,9 +13,10 @@ import pytest
 from harness.backend.registry import ORACLES
 from harness.compare import statements
 from harness.log.folder import Folder
-from harness.log.reader import Log, canonical
+from harness.log.reader import Log
 from tests.e2e.conftest import SMALL, Cli, bytes_of, one_line, only
 from tests.support.faulty_backends import lend
+from tests.support.logs import canonical
 from tests.support.unruly_backends import HEAVY
 
 SECRET = "hunter2-and-more"

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
 from harness import paths
 from harness.log.events import Drafted
-from harness.log.folder import Folder
-from harness.log.reader import Log, canonical
 from harness.play import writer
 from harness.play.engine import canaries
 from tasks import loader
-from tests.e2e.conftest import SMALL, Cli, one_line, only
+from tests.e2e.conftest import SMALL, Cli, find_log, one_line, only, results
 from tests.support.fake_chooser import FakeChooser
 from tests.support.fake_upstream import KEY, served
 from tests.support.fake_writer import write_by
+from tests.support.logs import canonical
 
 RUN = ("run", "-b", "bm25", *SMALL, "--writer", "chat")
 
@@ -41,18 +39,6 @@ def recorded(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, 
 
 
 REPLAY = (*RUN, "--model", "coldwarm-writer-1")
-
-
-def log(folder: Path) -> Log:
-    logs, problems = Folder(folder).logs()
-    assert not problems
-    (found,) = (each for each in logs.values() if each.trial.backend == "bm25")
-    return found
-
-
-def results(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "results.json").read_text())
-    return found
 
 
 def shares(folder: Path) -> dict[str, tuple[float, int]]:
@@ -80,8 +66,8 @@ def test_a_replay_gives_equal_events_and_asks_no_model(cli: Cli, recorded: tuple
     folder, recordings = recorded
     done = cli(*REPLAY, "--chat", recordings, "--out", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    again = log(only(tmp_path))
-    assert again.list_events(Drafted) and canonical(again.events) == canonical(log(folder).events)
+    again = find_log(only(tmp_path), "bm25")
+    assert again.list_events(Drafted) and canonical(again.events) == canonical(find_log(folder, "bm25").events)
 
 
 @pytest.mark.slow
@@ -91,7 +77,7 @@ def test_a_changed_prompt_is_a_miss_with_a_diff_and_fails_the_run(
     monkeypatch.setattr(writer, "SYSTEM", writer.SYSTEM.replace("Never write down", "Do not write down"))
     done = cli(*REPLAY, "--chat", recorded[1], "--out", tmp_path)
     assert done.returncode == 3 and "writer:chat@coldwarm-writer-1" in done.stderr
-    played = log(only(tmp_path))
+    played = find_log(only(tmp_path), "bm25")
     asked = [call for event in played.list_events(Drafted) for call in played.calls(event)]
     assert {call.outcome for call in asked} == {"failed"}
     assert "-    " in asked[0].why and '+    "Do not write down a secret' in asked[0].why

@@ -83,5 +83,5 @@ def _parse(command: str) -> dict[str, Any]:
     return run.make_context("run", words).params
 
 
-def _select(asked: dict[str, Any]) -> Selection:
-    return playing.select(**{name: asked[name] for name in inspect.signature(playing.select).parameters})
+def _select(options: dict[str, Any]) -> Selection:
+    return playing.select(**{name: options[name] for name in inspect.signature(playing.select).parameters})

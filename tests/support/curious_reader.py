@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.log.events import Choice
-from harness.model.scenario import Decision, Job
+from harness.log.parts import Choice
+from harness.model.job import Decision, Job
 from harness.model.trial import ReadPolicy
 from harness.play.readers import AskMemory, Context, Outcome
 from harness.play.readers.scripted import option_of

@@ -17,7 +17,8 @@ from pydantic import TypeAdapter, ValidationError
 from harness.adapter import Ack, Hit
 from harness.log.blobs import Ref, unpack
 from harness.log.calls import CALLS
-from harness.log.events import FOUND, HITS, WRITTEN, Event
+from harness.log.events import Event
+from harness.log.parts import FOUND, HITS, WRITTEN
 from harness.log.reader import Played
 from harness.log.transcript import SIGHTINGS, Called, Transcript
 

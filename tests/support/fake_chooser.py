@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from harness.gateway.chat.choose import UNKNOWN, list_options
-from harness.model.scenario import Decision, Scenario
+from harness.gateway.chat.standin_reader import UNKNOWN, list_options
+from harness.model.job import Decision
+from harness.model.scenario import Scenario
 from tests.support.fake_upstream import FakeUpstream, Handler, completion
 
 ASKED = (r"^Today: (\S+)\. Place", r"^Task: (.*)$", r"^Question: (.*)$")

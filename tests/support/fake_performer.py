@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from harness.gateway.chat.perform import FindJob, find_step
-from harness.model.scenario import Decision
+from harness.gateway.chat.standin_agent import FindJob, find_step
+from harness.model.job import Decision
 from tests.support.fake_upstream import FakeUpstream, Handler, completion
 
 

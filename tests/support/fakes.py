@@ -7,6 +7,7 @@ import threading
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -88,8 +89,10 @@ class FakeMemory(InOnePage, BaseMemory):
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
         self._hears("recall", query, scope, k, at)
-        asked = set(query.lower().split())
-        shared = {name: len(asked & set(item.text.lower().split())) for name, item in self._host.items.items()}
+        asked, now = set(query.lower().split()), datetime.fromisoformat(at)
+        live = {name: item for name, item in self._host.items.items() if self._host.ended.get(name) is None}
+        live |= {name: self._host.items[name] for name, end in self._host.ended.items() if end > now}
+        shared = {name: len(asked & set(item.text.lower().split())) for name, item in live.items()}
         return [self._hit(name) for name in sorted(shared, key=lambda name: -shared[name])[:k]]
 
     def _hit(self, name: str) -> Hit:
@@ -114,8 +117,15 @@ class FakeMemory(InOnePage, BaseMemory):
             del self._host.items[name]
         return self._store(item)
 
+    def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
+        self._hears("deprecate", scope, tuple(memory_ids), at)
+        self._host.ended |= {name: datetime.fromisoformat(at) for name in memory_ids if name in self._host.items}
+        return [name in self._host.items for name in memory_ids]
+
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
         self._hears("forget", scope, tuple(memory_ids))
+        for name in memory_ids:
+            self._host.ended.pop(name, None)
         return [self._host.items.pop(name, None) is not None for name in memory_ids]
 
     def usage(self) -> Usage | None:
@@ -151,6 +161,7 @@ class FakeHost:
         self.root = root
         self.calls: list[tuple[str, tuple[object, ...]]] = []
         self.items: dict[str, Item] = {}
+        self.ended: dict[str, datetime] = {}
         self.made = 0
         self.faults = {op: list(waiting) for op, waiting in (faults or {}).items()}
         self.opened: list[FakeMemory] = []

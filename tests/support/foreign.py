@@ -8,18 +8,25 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-CODE = "import time\n\nRETRIES = {retries}\n\n\ndef wait(pause={pause}):\n    time.sleep(pause)\n"
+CODE = "import time\n\nRETRIES = {retries}\n\n\ndef wait(pause={pause}):\n    time.sleep(RETRIES * pause)\n"
 CONFIG = '[tool.shop]\nlane = "{lane}"\nbudget = {budget}\n'
 DOCS = "# Shop\n\n## Running the tests\n\n```\n$ {command}\n```\n"
 
 
 class Foreign:
-    """Somebody else's repository, made with plain git."""
+    """Somebody else's repository, made with plain git.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    Args:
+        form: Options of `git init`.
+
+    Attributes:
+        at: When what follows is committed; empty: now.
+    """
+
+    def __init__(self, path: Path, *form: str) -> None:
+        self.path, self.at = path, ""
         path.mkdir()
-        self.git("init", "--quiet", "--initial-branch=trunk")
+        self.git("init", "--quiet", "--initial-branch=trunk", *form)
 
     def git(self, *words: str) -> str:
         who = {
@@ -27,6 +34,8 @@ class Foreign:
             for one in ("AUTHOR", "COMMITTER")
             for what, value in (("NAME", "Ada Example"), ("EMAIL", "ada@example.com"))
         }
+        if self.at:
+            who |= {"GIT_AUTHOR_DATE": self.at, "GIT_COMMITTER_DATE": self.at}
         there = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "HOME": str(self.path), **who}
         done = subprocess.run(
             ["git", *words], cwd=self.path, env={"PATH": os.environ["PATH"], **there}, capture_output=True, text=True

@@ -1,7 +1,8 @@
 """Everything committed that the code makes, written anew by one command: `make golden`.
 
 It stops at a formula or a value that changed under the version of its measure; what was written until then it names.
-What adapters declare opens every SDK, so it is written with `--declared` alone.
+What adapters declare opens every SDK, and what planted faults move takes plays of all of them: these are written with
+`--declared` and `--faults` alone.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from click.testing import CliRunner
 from harness import paths
 from harness.cli import commands
 from harness.report import measures
+from harness.selftest import allowed
 from tests.support import formulas, golden_damaged, golden_drills, golden_sample, golden_shown, golden_verdicts
 
 DOCUMENT = paths.ROOT / "docs" / "measures.md"
@@ -45,6 +47,11 @@ def _write_declared() -> int:
     return 0
 
 
+def _write_allowed() -> int:
+    code, _ = _call("selftest", "measures", "--renew")
+    return code
+
+
 def _call(*words: str) -> tuple[int, str]:
     said = CliRunner().invoke(commands, words)
     code: int = said.exit_code
@@ -64,6 +71,7 @@ STEPS: tuple[Step, ...] = (
     (PAGE, _write_page),
     (golden_verdicts.TABLE, golden_verdicts.write),
 )
+ASKED: Mapping[str, Step] = {"--declared": (DECLARED, _write_declared), "--faults": (allowed.FILE, _write_allowed)}
 
 
 def differ(old: Any, new: Any, where: str = "") -> list[str]:
@@ -89,8 +97,7 @@ def tell(file: Path, before: bytes) -> str:
 
 
 def main(words: list[str]) -> int:
-    declared: tuple[Step, ...] = ((DECLARED, _write_declared),) if "--declared" in words else ()
-    for file, write in (*STEPS, *declared):
+    for file, write in (*STEPS, *(step for word, step in ASKED.items() if word in words)):
         before = file.read_bytes() if file.exists() else b""
         if code := write():
             return code

@@ -12,22 +12,10 @@ from pathlib import Path
 
 from harness.adapter import Hit, Item, Layer, Scope, Source, to_wire
 from harness.log.blobs import pack
-from harness.log.events import (
-    FOUND,
-    Check,
-    Event,
-    Found,
-    Listed,
-    Opened,
-    Recalled,
-    Resolved,
-    Scanned,
-    Sighting,
-    Span,
-    Worked,
-)
+from harness.log.events import Event, Listed, Opened, Recalled, Resolved, Scanned, Worked
 from harness.log.folder import Folder
 from harness.log.lines import Writer
+from harness.log.parts import FOUND, Check, Found, Sighting, Span
 from harness.log.reader import read
 from harness.log.transcript import Called, Ended, Looked
 from harness.model.backend import Backend, Declared, Fault

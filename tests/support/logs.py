@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -12,31 +12,24 @@ from harness.adapter import CAPABILITIES, Hit, Item, Layer, Scope, Source
 from harness.log.blobs import Blobs
 from harness.log.calls import Draft
 from harness.log.events import (
-    Check,
-    Checked,
-    Choice,
     Closed,
     Drafted,
     Event,
     Forgot,
-    Found,
     Listed,
     Metered,
     Opened,
-    Read,
     Recalled,
     Resolved,
     Route,
     Scanned,
-    Sighting,
     Sought,
-    Span,
     Stage,
     Worked,
-    Written,
     Wrote,
 )
 from harness.log.lines import Writer
+from harness.log.parts import Check, Checked, Choice, Found, Read, Sighting, Span, Written
 from harness.log.reader import Log, read
 from harness.model.backend import Backend, Declared, Fault
 from harness.model.scenario import Scenario
@@ -354,3 +347,10 @@ def controls(folder: Path, reader: str = "scripted") -> list[Log]:
         Tape(folder, name, control=True, reader=reader).played().jobs(tool).log()
         for name, tool in (("oracle", "betadeploy"), ("stale_oracle", "alphadeploy"))
     ]
+
+
+def canonical(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Events without timings, sizes of files and what programs tell of themselves: what two runs of one trial must have
+    in common."""
+    apart = {"took", "stored", "printed", "told"}
+    return [event.model_dump(mode="json", exclude=apart, exclude_none=True) for event in events]

@@ -28,6 +28,7 @@ NoRoom = recalling(_raise(OSError(28, "No space left on device")), "Fault: says 
 FullSqlite = recalling(_raise(sqlite3.OperationalError("database or disk is full")), "Fault: the same, by sqlite.")
 LargeFile = recalling(_raise(OSError(27, "File too large")), "Fault: says that a file is too large.")
 ManyFiles = recalling(_raise(OSError(24, "Too many open files")), "Fault: says that too many files are open.")
+NoThreads = recalling(_raise(RuntimeError("can't start new thread")), "Fault: says that it may start no thread.")
 NoMemory = recalling(_raise(MemoryError()), "Fault: says that there is no memory.")
 
 

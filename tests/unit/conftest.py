@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.log.folder import Folder
+from harness.model.results import Results
 from tasks.loader import ScenarioError, load, validate
 
 Tree = Mapping[str, str]
@@ -97,3 +99,18 @@ def house(tmp_path: Path) -> House:
 def lasting(tmp_path_factory: pytest.TempPathFactory) -> House:
     """A house that all examples of a property share."""
     return House(tmp_path_factory.mktemp("house"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    """A run of two stories, made by hand."""
+    from tests.support.runs import run
+
+    return run(tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture(scope="module")
+def results(folder: Folder) -> Results:
+    from harness.compare import statements
+
+    return statements.results(folder)

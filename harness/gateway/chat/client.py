@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from harness.gateway.chat.normal import map_strings
-from harness.gateway.chat.wire import EMPTY, count_spent, message_of, parse, read_usage
+from harness.gateway.chat.normaliser import map_strings
+from harness.gateway.chat.wire import EMPTY, count_spent, message_of, parse, read_usage, text_of
 
 SECONDS = 330.0
 """More than the gateway gives an upstream from first to last: it is the gateway that says what went wrong."""
@@ -30,6 +30,7 @@ class Reply:
         unread: Of the prompt, what it does not count although it was sent.
         message: All of what it said, calls of tools too, as OpenAI writes it.
         finish: Why it stopped there, in OpenAI's words.
+        passing: No answer came by the doing of the endpoint; another try may get one.
     """
 
     ending: Ending
@@ -42,6 +43,7 @@ class Reply:
     cached: int = 0
     unread: int = 0
     finish: str = field(default="", compare=False)
+    passing: bool = field(default=False, compare=False)
 
 
 class ChatClient:
@@ -70,7 +72,7 @@ class ChatClient:
             answer = self._client.chat.completions.with_raw_response.create(**map_strings(dict(body), _make_sound))
             found = map_strings(json.loads(answer.http_response.content), _make_sound)
         except openai.APITimeoutError:
-            return Reply("timed-out", why=f"no answer within {SECONDS:g} s")
+            return Reply("timed-out", why=f"no answer within {SECONDS:g} s", passing=True)
         except openai.APIStatusError as error:
             return _fail(error.status_code, error.response.content)
         except (openai.OpenAIError, ValueError, RecursionError) as error:
@@ -85,7 +87,7 @@ class ChatClient:
             "unread": spent.unread,
             "finish": str(found["choices"][0].get("finish_reason") or "") if message else "",
         }
-        refusal, text = str(message.get("refusal") or ""), str(message.get("content") or "")
+        refusal, text = str(message.get("refusal") or ""), text_of({"content": message.get("content")})
         if refusal:
             return Reply("refused", refusal, "the model refused", **told)
         if not text.strip() and not message.get("tool_calls"):
@@ -100,12 +102,14 @@ def _make_sound(text: str) -> str:
 
 def _fail(status: int, body: bytes) -> Reply:
     try:
-        said = json.loads(body)
-        error = said["error"]
+        document = json.loads(body)
+        error = document["error"]
     except (ValueError, KeyError, TypeError):
-        said, error = {}, {}
+        document, error = {}, {}
     error = error if isinstance(error, dict) else {}
     why = f"{status}: {error.get('message') or 'no reason was given'}"
-    prompt, completion = read_usage(said.get("usage")) or (0, 0)  # what fails can cost
+    passing = document.get("passing") is True
+    why += "; --resume plays it again" if passing else ""
+    prompt, completion = read_usage(document.get("usage")) or (0, 0)  # what fails can cost
     ending: Ending = "empty" if error.get("code") == EMPTY else "timed-out" if status == 504 else "failed"
-    return Reply(ending, why=why, prompt=prompt, completion=completion)
+    return Reply(ending, why=why, prompt=prompt, completion=completion, passing=passing)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import ssl
 import time
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -11,18 +13,19 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from harness.gateway.chat.normal import Normaliser
+from harness.gateway.chat.normaliser import Normaliser
 from harness.gateway.chat.wire import (
     EMPTY,
-    Asked,
     Assembly,
     ChatError,
+    ChatRequest,
     Chunk,
     Completion,
     UpstreamFault,
     count_spent,
     drop_unsound_usage,
     message_of,
+    text_of,
 )
 from harness.log.redaction import Redactor
 
@@ -49,8 +52,13 @@ class Forwarder:
     def __init__(self, base_url: str, key: str, *, timeout: float = 300.0, pause: float = 0.5) -> None:
         import httpx  # here, as it takes 0.1 s that no command line without a chat model should wait for
 
-        where = urlsplit(base_url)
-        if where.scheme not in ("http", "https") or not where.hostname or "@" in where.netloc:
+        try:
+            where = urlsplit(base_url)
+            sound = where.scheme in ("http", "https") and where.hostname and "@" not in where.netloc
+            sound = sound and where.port != 0  # to ask for a port that is none raises
+        except ValueError:
+            sound = False
+        if not sound:
             raise ChatError("OPENAI_BASE_URL must look like https://host/v1, without user and password")
         if not key.strip():
             raise ChatError("OPENAI_API_KEY is not set: export the key of the chat model (any word, if it needs none)")
@@ -74,28 +82,28 @@ class Forwarder:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Forwarder:
-        """As OPENAI_BASE_URL (default: OpenAI itself) and OPENAI_API_KEY say. Raises ChatError."""
+        """A forwarder as OPENAI_BASE_URL (default: OpenAI itself) and OPENAI_API_KEY say. Raises ChatError."""
         return cls(environ.get("OPENAI_BASE_URL") or _OPENAI, environ.get("OPENAI_API_KEY", ""))
 
     @property
     def name(self) -> str:
         return f"model at {self._host}"
 
-    async def complete(self, asked: Asked) -> Completion:
+    async def complete(self, request: ChatRequest) -> Completion:
         deadline = _now() + self._timeout
-        body = {key: value for key, value in asked.body.items() if key not in ("stream", "stream_options")}
+        body = {key: value for key, value in request.body.items() if key not in ("stream", "stream_options")}
         response = await self._send("POST", "chat/completions", body, deadline)
         try:
             answer = self._document(await self._read(response, deadline))
         except UpstreamFault as fault:
-            fault.spent = count_spent(asked, None)  # it was accepted
+            fault.spent = count_spent(request, None)  # it was accepted
             raise
-        self._check(answer, asked)
+        self._check(answer, request)
         return answer
 
-    async def stream(self, asked: Asked) -> AsyncGenerator[Chunk, None]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[Chunk, None]:
         deadline = _now() + self._timeout
-        body = {**asked.body, "stream_options": {**(asked.body.get("stream_options") or {}), "include_usage": True}}
+        body = {**request.body, "stream_options": {**(request.body.get("stream_options") or {}), "include_usage": True}}
         response = await self._send("POST", "chat/completions", body, deadline)
         assembly, done = Assembly(), False
         try:
@@ -117,11 +125,11 @@ class Forwarder:
             if not done and assembly.finish is None:
                 raise self._fault(502, "ended its stream before the answer was complete", "half_a_stream")
         except UpstreamFault as fault:
-            fault.spent = count_spent(asked, assembly.completion())
+            fault.spent = count_spent(request, assembly.completion())
             raise
         finally:
             await response.aclose()
-        self._check(assembly.completion(), asked)
+        self._check(assembly.completion(), request)
 
     async def models(self) -> list[str]:
         """What the upstream lists. Raises UpstreamFault."""
@@ -149,13 +157,14 @@ class Forwarder:
                         return response
                     fault, wait = await self._refusal(response, attempt, deadline), _wait(response.headers)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-                said = f"cannot be reached ({type(error).__name__}, {attempt} attempts)"
-                fault, wait = self._fault(502, said, "upstream_unreachable"), None
+                why = explain_unreached(error)
+                complaint = f"cannot be reached ({attempt} attempts): {why}; check OPENAI_BASE_URL"
+                fault, wait = self._fault(502, complaint, "upstream_unreachable"), None
             except TimeoutError:
                 raise self._late() from None
             except (httpx.HTTPError, httpx.InvalidURL) as error:
-                said = f"broke off before it answered ({type(error).__name__})"
-                raise self._fault(502, said, "upstream_error") from None
+                complaint = f"broke off before it answered ({type(error).__name__})"
+                raise self._fault(502, complaint, "upstream_error") from None
             wait = self._pause * 2 ** (attempt - 1) if wait is None else wait
             again = fault.code in ("upstream_unreachable", "rate_limited")
             if not again or attempt == TRIES or wait > min(_LONGEST, deadline - _now()):
@@ -165,17 +174,23 @@ class Forwarder:
 
     async def _refusal(self, response: httpx.Response, attempt: int, deadline: float) -> UpstreamFault:
         """The fault that a status other than 2xx means."""
-        said = self._describe(self._json(await self._read(response, deadline)))
+        complaint = self._describe(self._json(await self._read(response, deadline)))
         status = response.status_code
         if status in (401, 403):
-            return self._fault(status, f"refuses OPENAI_API_KEY ({status}): {said}", "upstream_key_refused")
+            return self._fault(status, f"refuses OPENAI_API_KEY ({status}): {complaint}", "upstream_key_refused")
         if status == 429:
             after = response.headers.get("retry-after")
             rest = f", retry after {self._line(after)}" if after else ""
-            return self._fault(429, f"allows no more calls ({attempt} attempts{rest}): {said}", "rate_limited")
+            return self._fault(429, f"allows no more calls ({attempt} attempts{rest}): {complaint}", "rate_limited")
+        if 300 <= status < 400:
+            where = self._line(response.headers.get("location", "nowhere"))
+            return self._fault(502, f"sends elsewhere ({status}), to {where}: name that in OPENAI_BASE_URL", "redirect")
+        if status in (404, 405):
+            complaint = f"has nothing there ({status}): {complaint}; check OPENAI_BASE_URL and the name of the model"
+            return self._fault(status, complaint, "upstream_refused")
         if 400 <= status < 500:
-            return self._fault(status, f"refuses the request ({status}): {said}", "upstream_refused")
-        return self._fault(502, f"failed ({status}): {said}", "upstream_error")
+            return self._fault(status, f"refuses the request ({status}): {complaint}", "upstream_refused")
+        return self._fault(502, f"failed ({status}): {complaint}", "upstream_error")
 
     async def _read(self, response: httpx.Response, deadline: float) -> bytes:
         try:
@@ -184,7 +199,9 @@ class Forwarder:
             await response.aclose()
 
     async def _lines(self, response: httpx.Response, deadline: float) -> AsyncIterator[bytes]:
-        """By line feed alone: what else Unicode takes for the end of a line may stand within an answer."""
+        """Lines of an answer, split by line feed alone: what else Unicode takes for the end of a line may stand within
+        an answer.
+        """
         rest = b""
         async for part in self._parts(response, deadline):
             *lines, rest = (rest + part).split(b"\n")
@@ -204,8 +221,8 @@ class Forwarder:
             except TimeoutError:
                 raise self._late() from None
             except httpx.HTTPError as error:
-                said = f"broke off within its answer ({type(error).__name__})"
-                raise self._fault(502, said, "half_an_answer") from None
+                complaint = f"broke off within its answer ({type(error).__name__})"
+                raise self._fault(502, complaint, "half_an_answer") from None
             if part is None:
                 return
             try:
@@ -230,10 +247,12 @@ class Forwarder:
     def _document(self, data: bytes) -> dict[str, Any]:
         found = self._json(self._redactor.data(data))  # some endpoint echoes the key
         if not isinstance(found, dict):
-            raise self._fault(502, "answered what is not a JSON object", "invalid_json")
+            begin = self._line(data[:200].decode("utf-8", "replace"))[:40]
+            said = f"answered what is not a JSON object but '{begin}'; check OPENAI_BASE_URL"
+            raise self._fault(502, said, "invalid_json")
         return found
 
-    def _check(self, answer: Completion, asked: Asked) -> None:
+    def _check(self, answer: Completion, request: ChatRequest) -> None:
         """Refuses what is no answer of the model, whatever its status says, and one without a word, which a backend
         would take for nothing to remember."""
         drop_unsound_usage(answer)
@@ -244,18 +263,18 @@ class Forwarder:
             fault = self._fault(502, f"failed (200): {self._describe(answer)}", "upstream_error")
         elif not message:
             fault = self._fault(502, "answered without a choice", "no_choice")
-        elif any(message.get(key) for key in ("tool_calls", "refusal")) or str(message.get("content") or "").strip():
+        elif text_of(message).strip():
             return
         else:
             fault = self._fault(502, "answered nothing", EMPTY)
-        fault.spent = count_spent(asked, answer)
+        fault.spent = count_spent(request, answer)
         raise fault
 
     def _late(self) -> UpstreamFault:
         return self._fault(504, f"did not answer within {self._timeout:g} s", "upstream_timeout")
 
-    def _fault(self, status: int, said: str, code: str) -> UpstreamFault:
-        return UpstreamFault(status, f"the chat model at {self._host} {said}", code=code)
+    def _fault(self, status: int, complaint: str, code: str) -> UpstreamFault:
+        return UpstreamFault(status, f"the chat model at {self._host} {complaint}", code=code)
 
     def _json(self, data: bytes) -> Any:
         try:
@@ -271,6 +290,21 @@ class Forwarder:
 
     def _line(self, text: str) -> str:
         return self._normaliser.redact(" ".join(text.split()))[:200]
+
+
+def explain_unreached(error: BaseException | None) -> str:
+    """Why no connection came about, in the words of whoever can mend it."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return f"its certificate is not trusted ({error.verify_message}): name its authority in SSL_CERT_FILE"
+        if isinstance(error, ssl.SSLError):
+            return f"it does not speak TLS as it should ({error.reason}): is it http?"
+        if isinstance(error, socket.gaierror):
+            return "no host has this name"
+        if isinstance(error, ConnectionRefusedError):
+            return "nobody listens there"
+        last, error = error, error.__cause__ or error.__context__
+    return " ".join(str(last).split())[:100] or f"no connection within {_CONNECT:g} s"
 
 
 def _wait(headers: Mapping[str, str]) -> float | None:

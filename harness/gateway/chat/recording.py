@@ -10,11 +10,11 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from harness.gateway.chat.normal import Normal, Normaliser, digest, format_message, unshown
+from harness.gateway.chat.normaliser import Normal, Normaliser, digest, format_message, unshown
 from harness.gateway.chat.wire import (
-    Asked,
     Assembly,
     ChatError,
+    ChatRequest,
     Chunk,
     Completion,
     Refused,
@@ -97,12 +97,12 @@ class Recordings:
         To a backend it names places and never quotes: what it is told may end in its files, where memories are searched
         for. To a reader of ours it quotes what differs.
         """
-        said = f"no recording in {self.folder.name} answers this request ({normal.digest[:_NAME]})"
+        complaint = f"no recording in {self.folder.name} answers this request ({normal.digest[:_NAME]})"
         if not self._known:
-            return _miss(f"{said}: the folder holds none")
-        asked = list(_leaves(normal.shown))
+            return _miss(f"{complaint}: the folder holds none")
+        leaves = list(_leaves(normal.shown))
         matcher = difflib.SequenceMatcher(autojunk=False)
-        matcher.set_seq2([value for _, value in asked])
+        matcher.set_seq2([value for _, value in leaves])
         best, nearest = -1.0, ""
         for name, found in self._known.items():
             matcher.set_seq1([value for _, value in _leaves(found["request"])])
@@ -110,11 +110,11 @@ class Recordings:
                 best, nearest = matcher.ratio(), name
         matcher.set_seq1([value for _, value in _leaves(self._known[nearest]["request"])])
         spots = [low for kind, _, _, low, _ in matcher.get_opcodes() if kind != "equal"]
-        spot = spots[0] if spots else len(asked)
-        place = asked[spot][0] if spot < len(asked) else "the end"
+        spot = spots[0] if spots else len(leaves)
+        place = leaves[spot][0] if spot < len(leaves) else "the end"
         differing = f"\n{_diff(self._known[nearest]['request'], normal.shown)}" if normal.ours else ""
         return _miss(
-            f"{said}; the nearest is {nearest[:_NAME]}.json, {int(best * 100)} % alike, "
+            f"{complaint}; the nearest is {nearest[:_NAME]}.json, {int(best * 100)} % alike, "
             f"which differs first at {place}: record again what changed{differing}"
         )
 
@@ -132,8 +132,8 @@ class Replayer(Whole):
     def name(self) -> str:
         return REPLAY + ", ".join(self._recordings.upstreams)
 
-    async def complete(self, asked: Asked) -> Completion:
-        normal = self._normaliser.request(asked)
+    async def complete(self, request: ChatRequest) -> Completion:
+        normal = self._normaliser.request(request)
         answer = self._recordings.answer(normal)
         if answer is None:
             raise await asyncio.to_thread(self._recordings.miss, normal)
@@ -167,27 +167,27 @@ class Recorder:
     def name(self) -> str:
         return self._upstream.name
 
-    async def complete(self, asked: Asked) -> Completion:
-        async with self._turn(asked) as normal:
+    async def complete(self, request: ChatRequest) -> Completion:
+        async with self._turn(request) as normal:
             answer = self._recordings.answer(normal)
             if answer is None:
-                answer = await self._upstream.complete(asked)
-                await self._add(normal, asked, answer)
+                answer = await self._upstream.complete(request)
+                await self._add(normal, request, answer)
             return answer
 
-    async def stream(self, asked: Asked) -> AsyncGenerator[Chunk, None]:
-        async with self._turn(asked) as normal:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[Chunk, None]:
+        async with self._turn(request) as normal:
             answer = self._recordings.answer(normal)
             if answer is not None:
                 for chunk in chunks(answer):
                     yield chunk
                 return
             assembly = Assembly()
-            async with aclosing(self._upstream.stream(asked)) as heard:
+            async with aclosing(self._upstream.stream(request)) as heard:
                 async for chunk in heard:
                     assembly.add(chunk)
                     yield chunk
-            await self._add(normal, asked, assembly.completion())
+            await self._add(normal, request, assembly.completion())
 
     async def models(self) -> list[str]:
         return await self._upstream.models()
@@ -196,15 +196,15 @@ class Recorder:
         await self._upstream.close()
 
     @asynccontextmanager
-    async def _turn(self, asked: Asked) -> AsyncIterator[Normal]:
+    async def _turn(self, request: ChatRequest) -> AsyncIterator[Normal]:
         """One after the other for equal requests, so that trials side by side get one answer."""
-        normal = self._normaliser.request(asked)
+        normal = self._normaliser.request(request)
         async with self._turns.setdefault(normal.digest, asyncio.Lock()):
             yield normal
 
-    async def _add(self, normal: Normal, asked: Asked, answer: Completion) -> None:
+    async def _add(self, normal: Normal, request: ChatRequest, answer: Completion) -> None:
         told = read_usage(answer.get("usage"))  # not what is charged, so that a replay sees a gap, too
-        prompt, said = told or count_spent(asked, answer)[:2]
+        prompt, said = told or count_spent(request, answer)[:2]
         usage = {"prompt_tokens": prompt, "completion_tokens": said, "total_tokens": prompt + said}
         try:
             await asyncio.to_thread(self._recordings.add, normal, answer, usage, self._upstream.name)
@@ -253,5 +253,5 @@ def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
         yield place, json.dumps(value)
 
 
-def _miss(said: str) -> Refused:
-    return Refused(404, said, code="no_recording")
+def _miss(complaint: str) -> Refused:
+    return Refused(404, complaint, code="no_recording")

@@ -12,7 +12,7 @@ from typing import Any
 from starlette.responses import Response, StreamingResponse
 
 from harness.gateway.chat import wire
-from harness.gateway.chat.wire import Asked, Assembly, Chunk, Completion, Refused, Spent, Upstream, UpstreamFault
+from harness.gateway.chat.wire import Assembly, ChatRequest, Chunk, Completion, Refused, Spent, Upstream, UpstreamFault
 from harness.gateway.meter import READING, ChatCount, ChatFault, Ledger, Meter
 
 
@@ -47,8 +47,8 @@ class ChatRoute:
 class _ChatCall:
     """One call on its way into the books: exactly one of its endings is reached."""
 
-    def __init__(self, asked: Asked, meter: Meter, ledger: Ledger, phase: str) -> None:
-        self.asked = asked
+    def __init__(self, request: ChatRequest, meter: Meter, ledger: Ledger, phase: str) -> None:
+        self.asked = request
         self._meter = meter
         self._ledger = ledger
         self._phase = phase
@@ -58,6 +58,8 @@ class _ChatCall:
 
     def fail(self, error: Refused) -> None:
         cost = error.spent if isinstance(error, UpstreamFault) else Spent()
+        if isinstance(error, UpstreamFault) and error.passing:
+            self._meter.note_outage(error.detail)
         self._book(cost, "", ChatFault(self._phase, error.status_code, error.detail))
 
     def abandon(self, answer: Completion) -> None:
@@ -99,14 +101,16 @@ def problem(error: Refused) -> dict[str, object]:
     """The error in OpenAI's form."""
     kinds = {401: "authentication_error", 403: "authentication_error", 429: "rate_limit_error"}
     kind = kinds.get(error.status_code, "invalid_request_error" if error.status_code < 500 else "server_error")
-    said: dict[str, object] = {
+    document: dict[str, object] = {
         "error": {"message": error.detail, "type": kind, "param": error.param, "code": error.code}
     }
-    return {**said, "usage": write_usage(error.spent)} if isinstance(error, UpstreamFault) else said
+    if not isinstance(error, UpstreamFault):
+        return document
+    return {**document, "usage": write_usage(error.spent), "passing": error.passing}
 
 
 def write_usage(spent: Spent) -> dict[str, Any]:
-    """In OpenAI's form."""
+    """The usage of a call in OpenAI's form."""
     usage: dict[str, Any] = {"prompt_tokens": spent.prompt, "completion_tokens": spent.completion}
     usage["total_tokens"] = spent.prompt + spent.completion
     return {**usage, "prompt_tokens_details": {"cached_tokens": spent.cached}} if spent.cached else usage

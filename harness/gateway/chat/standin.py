@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.gateway import tokens
-from harness.gateway.chat import choose, extract, keep, perform, told
-from harness.gateway.chat.normal import digest
-from harness.gateway.chat.perform import FindJob
-from harness.gateway.chat.wire import Asked, Completion, Refused, Whole, completion, text_of
+from harness.gateway.chat import standin_agent, standin_langmem, standin_mem0, standin_reader, standin_writer
+from harness.gateway.chat.normaliser import digest
+from harness.gateway.chat.standin_agent import FindJob
+from harness.gateway.chat.wire import ChatRequest, Completion, Refused, Whole, completion, text_of
 
 __all__ = ["CHOOSER", "MODEL", "PERFORMER", "STANDING_IN", "WRITER", "FindJob", "StandIn"]
 
@@ -23,10 +23,10 @@ STANDING_IN = {"choice": CHOOSER, "chat": PERFORMER, "chat-json": PERFORMER, "ag
 
 
 class StandIn(Whole):
-    """Splits what Mem0 2.2.1, Hindsight 1.1.0 and LangMem 0.0.30 are told into facts (`harness.gateway.chat.extract`,
-    `harness.gateway.chat.told`), takes one of some options
-    (`harness.gateway.chat.choose`), does jobs that it can look up (`harness.gateway.chat.perform`), and writes
-    down what a session told (`harness.gateway.chat.keep`).
+    """Splits what Mem0 2.2.1, Hindsight 1.1.0 and LangMem 0.0.30 are told into facts
+    (`harness.gateway.chat.standin_mem0`, `harness.gateway.chat.standin_langmem`), takes one of some options
+    (`harness.gateway.chat.standin_reader`), does jobs that it can look up (`harness.gateway.chat.standin_agent`), and
+    writes down what a session told (`harness.gateway.chat.standin_writer`).
 
     Deterministic: the same request has the same answer on any day. What does not fit in the asked-for number of tokens
     is left out from the end on, so that the answer is whole JSON. Any other request is refused.
@@ -37,19 +37,22 @@ class StandIn(Whole):
     def __init__(self, find_job: FindJob = lambda *_: None) -> None:
         self._find_job = find_job
 
-    async def complete(self, asked: Asked) -> Completion:
-        said = text_of(asked.messages[-1])
-        if (step := perform.find_step(asked.body, self._find_job, perform.believe)) is not None:
-            return self._answer(asked, PERFORMER, step)
-        if (message := told.answer(asked.body)) is not None:
-            return self._answer(asked, MODEL, message)
-        options, prompt = choose.list_options(asked.body), extract.read(said)
-        if keep.is_asked(asked.body):
-            model, text = WRITER, keep.decide(said)
+    async def complete(self, request: ChatRequest) -> Completion:
+        last_message = text_of(request.messages[-1])
+        if (step := standin_agent.find_step(request.body, self._find_job)) is not None:
+            return self._answer(request, PERFORMER, step)
+        if (message := standin_langmem.answer(request.body)) is not None:
+            return self._answer(request, MODEL, message)
+        options, prompt = standin_reader.list_options(request.body), standin_mem0.read(last_message)
+        if standin_writer.is_asked(request.body):
+            model, text = WRITER, standin_writer.decide(last_message)
         elif options is not None:
-            model, text = CHOOSER, json.dumps({"choice": choose.decide(said, options)}, ensure_ascii=False)
+            choice = standin_agent.find_choice(last_message, self._find_job) or standin_reader.decide(
+                last_message, options
+            )
+            model, text = CHOOSER, json.dumps({"choice": choice}, ensure_ascii=False)
         elif prompt is not None:
-            model, text = MODEL, _answer(extract.decide(prompt), asked.limit)
+            model, text = MODEL, _answer(standin_mem0.decide(prompt), request.limit)
         else:
             raise Refused(
                 400,
@@ -59,20 +62,20 @@ class StandIn(Whole):
                 "messages",
                 "stand_in_only_extracts",
             )
-        return self._answer(asked, model, {"role": "assistant", "content": text})
+        return self._answer(request, model, {"role": "assistant", "content": text})
 
     @staticmethod
-    def _answer(asked: Asked, model: str, message: Mapping[str, Any]) -> Completion:
-        cost = sum(map(tokens.count, map(text_of, asked.messages))), tokens.count(text_of(message))
+    def _answer(request: ChatRequest, model: str, message: Mapping[str, Any]) -> Completion:
+        cost = sum(map(tokens.count, map(text_of, request.messages))), tokens.count(text_of(message))
         usage = {"prompt_tokens": cost[0], "completion_tokens": cost[1], "total_tokens": sum(cost)}
         finish = "tool_calls" if message.get("tool_calls") else "stop"
-        return completion(f"stand-in-{digest(dict(asked.body))[:16]}", model, message, finish, usage)
+        return completion(f"stand-in-{digest(dict(request.body))[:16]}", model, message, finish, usage)
 
     async def models(self) -> list[str]:
         return [MODEL, CHOOSER, PERFORMER, WRITER]
 
 
-def _answer(memories: list[extract.ExtractedMemory], limit: int | None) -> str:
+def _answer(memories: list[standin_mem0.ExtractedMemory], limit: int | None) -> str:
     """The memories as the JSON that Mem0 reads, one a line."""
     rows = []
     left = None if limit is None else limit - tokens.count('{"memory": [\n]}')

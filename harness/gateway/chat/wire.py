@@ -16,6 +16,8 @@ Chunk = dict[str, Any]
 
 EMPTY = "empty_answer"
 """The code of a fault: the model answered, and said nothing."""
+OF_REQUEST = (400, 413, 422)
+"""By these a status an upstream refuses what it was asked, such as a prompt beyond its context."""
 MOST = 10**9
 """Tokens of one call that are believed."""
 ALIKE = 0.7
@@ -59,9 +61,14 @@ class UpstreamFault(Refused):
 
     spent = Spent()
 
+    @property
+    def passing(self) -> bool:
+        """Whether it says nothing of the request or of the model: the same call may be answered another time."""
+        return self.code != EMPTY and self.status_code not in OF_REQUEST
+
 
 @dataclass(frozen=True)
-class Asked:
+class ChatRequest:
     """A valid request. `body` is what the client sent, unknown fields included.
 
     Attributes:
@@ -103,8 +110,8 @@ class Upstream(Protocol):
 
     @property
     def name(self) -> str: ...
-    async def complete(self, asked: Asked) -> Completion: ...
-    def stream(self, asked: Asked) -> AsyncGenerator[Chunk, None]: ...
+    async def complete(self, request: ChatRequest) -> Completion: ...
+    def stream(self, request: ChatRequest) -> AsyncGenerator[Chunk, None]: ...
     async def models(self) -> list[str]: ...
     async def close(self) -> None: ...
 
@@ -124,7 +131,7 @@ def _no_constant(_: str) -> NoReturn:
     raise ValueError("NaN and Infinity are no JSON")
 
 
-def parse(body: bytes, *, ours: bool = False) -> Asked:
+def parse(body: bytes, *, ours: bool = False) -> ChatRequest:
     """The request that `body` holds; only what every upstream must be able to rely on is checked. Raises Refused."""
     given = document(body)
     if not isinstance(given.get("model"), str) or not given["model"]:
@@ -143,7 +150,7 @@ def parse(body: bytes, *, ours: bool = False) -> Asked:
         raise Refused(400, "stream_options must be an object", "stream_options")
     if given.get("n") not in (None, 1):
         raise Refused(400, "n must be 1: one call is one answer here", "n")
-    return Asked(given, ours)
+    return ChatRequest(given, ours)
 
 
 def text_of(message: Mapping[str, Any]) -> str:
@@ -155,20 +162,20 @@ def text_of(message: Mapping[str, Any]) -> str:
     return "\n".join(text for text in (*texts, message.get("refusal")) if isinstance(text, str) and text)
 
 
-def count_spent(asked: Asked, answer: Completion | None) -> Spent:
+def count_spent(request: ChatRequest, answer: Completion | None) -> Spent:
     """What a call cost: as the upstream says, and no less than its texts count here.
 
     Tools and schemas are counted as their JSON where the upstream says nothing; a provider writes them in its own way.
     """
-    sent = sum(tokens.count(text_of(message)) for message in asked.messages)
-    said = tokens.count(text_of(message_of(answer))) if answer else 0
+    sent = sum(tokens.count(text_of(message)) for message in request.messages)
+    answer_tokens = tokens.count(text_of(message_of(answer))) if answer else 0
     usage = (answer or {}).get("usage")
-    if (told := read_usage(usage)) is None:
-        rest = (json.dumps(asked.body[key]) for key in ("tools", "response_format") if asked.body.get(key))
-        return Spent(sent + sum(map(tokens.count, rest)), said, counted=True)
-    prompt, completion = told
+    if (reported := read_usage(usage)) is None:
+        rest = (json.dumps(request.body[key]) for key in ("tools", "response_format") if request.body.get(key))
+        return Spent(sent + sum(map(tokens.count, rest)), answer_tokens, counted=True)
+    prompt, completion = reported
     unread = sent - prompt if prompt < sent * ALIKE else 0
-    return Spent(max(prompt, sent), max(completion, said), False, _count_cached(usage or {}, prompt), unread)
+    return Spent(max(prompt, sent), max(completion, answer_tokens), False, _count_cached(usage or {}, prompt), unread)
 
 
 def read_usage(usage: Any) -> tuple[int, int] | None:
@@ -182,7 +189,7 @@ def read_usage(usage: Any) -> tuple[int, int] | None:
 
 
 def _count_cached(usage: Mapping[str, Any], prompt: int) -> int:
-    """As OpenAI writes it; 0 where nothing, or nothing sound, is said."""
+    """Tokens that came from a cache, as OpenAI writes it; 0 where nothing, or nothing sound, is said."""
     details = usage.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else None
     return cached if type(cached) is int and 0 <= cached <= prompt else 0
@@ -294,11 +301,11 @@ def _objects(given: object) -> list[dict[str, Any]]:
 class Whole:
     """Streams what `complete` answers: for upstreams that know the whole answer at once."""
 
-    async def complete(self, asked: Asked) -> Completion:
+    async def complete(self, request: ChatRequest) -> Completion:
         raise NotImplementedError  # who derives from this answers
 
-    async def stream(self, asked: Asked) -> AsyncGenerator[Chunk, None]:
-        for chunk in chunks(await self.complete(asked)):
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[Chunk, None]:
+        for chunk in chunks(await self.complete(request)):
             yield chunk
 
     async def close(self) -> None:

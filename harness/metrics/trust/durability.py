@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
-from harness.log.transcript import Handled, Op, Transcript
+from harness.adapter import Source
+from harness.log.transcript import Called, Handled, Op, Transcript
 from harness.metrics import columns
 from harness.metrics.metric import failed, not_applicable, proportion
 from harness.metrics.trust.metric import ASKS, DrillWords, TrustMetric, trust
@@ -81,6 +82,21 @@ class Kills(DrillView):
 
     def shows(self, piece: Piece, look: DrillLook) -> bool:
         return piece.name in self.list_shown(look.call)
+
+    def cites(self, piece: Piece, look: DrillLook) -> bool:
+        """Whether it shows the memory, each time with its source."""
+        return self._sources(look.call).get(piece.name) == {piece.item.source}
+
+    def _sources(self, call: Called) -> Mapping[str, set[Source | None]]:
+        if id(call) not in self._cited:  # each call is an object of this transcript
+            cited = self._cited[id(call)] = dict[str, set[Source | None]]()
+            for hit, piece in self.hits(call):
+                cited.setdefault(piece.name, set()).add(hit.source)
+        return self._cited[id(call)]
+
+    @cached_property
+    def _cited(self) -> dict[int, dict[str, set[Source | None]]]:
+        return {}
 
     def deeds(self, op: Op) -> list[DrillDeed]:
         """The writes or updates (then the piece is the new text) that were acknowledged."""
@@ -178,6 +194,17 @@ def lost(transcript: Transcript) -> Measure:
     lines = _receipts(kills, [(deed, kills.final(kills.rows, deed.piece)) for deed in bad])
     none = "no acknowledged write was readable before a kill"
     return proportion(len(bad), len(deeds), lines, none=none, unanswered=unanswered)
+
+
+def sources_lost(transcript: Transcript) -> Measure:
+    """Of what a look still shows: what none shows is counted as lost."""
+    if refused := lacks(transcript, "source"):
+        return refused
+    kills = Kills.of(transcript)
+    told = [deed for deed in kills.untouched if deed.piece.item.source]
+    deeds = kills.list_controlled(told, kills.rows, kills.cites)
+    shown = [deed for deed in deeds if (look := kills.final(kills.rows, deed.piece)) and kills.shows(deed.piece, look)]
+    return _at_the_end(kills, shown, kills.rows, kills.cites, "no source was right before a kill")
 
 
 def wrong(transcript: Transcript) -> Measure:
@@ -312,6 +339,13 @@ METRICS: tuple[TrustMetric, ...] = (
         "the air, and memories that a forget or update was asked for, are not counted", lost, version=2,
         label="acknowledged writes lost by kills", otherwise="acknowledged writes kept through kills",
         column=columns.KEPT.at("lost"),
+    ),
+    trust(
+        "sources_lost_by_kill", DRILL, "lower", "proportion",
+        "acknowledged writes with a source that the last look after the last kill shows without it, or with another / "
+        "those that it shows, and that a look before a kill showed with their source or a kill came right behind",
+        sources_lost,
+        label="sources lost by kills", otherwise="sources kept through kills", column=columns.SOURCES.at("lost"),
     ),
     trust(
         "wrong_after_kill", DRILL, "lower", "proportion",

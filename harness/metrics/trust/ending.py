@@ -42,18 +42,19 @@ def _goes_by_the_question(view: DrillView, piece: Piece) -> bool:
 METRICS: tuple[TrustMetric, ...] = (
     trust(
         "ended_late", KEEPING, "lower", "proportion",
-        "memories that a question of their own text, for 20 hits, brings 20 minutes behind their end, in story time, "
-        "/ those with an end, some of which an update or a supersede brought; ends lie in several zones, at changes of "
-        "clocks, leap days and ends of months and years; counted where ends go by the time that is asked about",
-        partial(wrong_near_the_end, step="right after", holds=False), verbatim=True,
+        "memories that a question of their own text, for 20 hits, brings at their end or 20 minutes behind it, by "
+        "turns, in story time / those with an end, some of which an update or a supersede brought; ends lie in several "
+        "zones, at changes of clocks, leap days and ends of months and years; counted where ends go by the time that "
+        "is asked about",
+        partial(wrong_near_the_end, step="right after", holds=False), verbatim=True, version=2,
         label="memories that come back after their end", otherwise="memories that end in time",
         column=columns.DATES.at("expired"),
     ),
     trust(
         "ended_early", KEEPING, "lower", "proportion",
         "memories that the same question does not bring 20 minutes before their end, in story time / the "
-        "same memories, under the same condition",
-        partial(wrong_near_the_end, step="right before", holds=True), verbatim=True,
+        "same memories, under the same condition; twenty others that ended long before are nearer to one question",
+        partial(wrong_near_the_end, step="right before", holds=True), verbatim=True, version=2,
         label="memories hidden before their end", otherwise="memories that hold until their end",
         column=columns.DATES.at("early"),
     ),

@@ -166,6 +166,16 @@ def survives_reopening(transcript: Transcript, field: str) -> Measure:
     return kept.of(cases, "reopened", f"no {field} was right before closing")
 
 
+def source_survives_deletion(transcript: Transcript) -> Measure:
+    """Of what comes back: what does not is counted as lost."""
+    if lacking := lacks(transcript, "forget", *FIELDS["source"].needs):
+        return lacking
+    kept = FieldKept(transcript, "source")
+    told = (piece for piece in transcript.plan.of("bulk") if piece.item.source and kept.right(piece, "at once"))
+    cases = [piece for piece in told if kept.view.equal(piece, "forgotten")]
+    return kept.of(cases, "forgotten", "no source was right before the deletion")
+
+
 def texts_whole(transcript: Transcript) -> Measure:
     """By each operation apart. An id that was updated may show either text; one of several for a text, only a part."""
     view = DrillView.of(transcript)
@@ -288,6 +298,13 @@ METRICS: tuple[TrustMetric, ...] = (
         )
         for field in FIELDS
         if field != "date"
+    ),
+    trust(
+        "source_survives_deletion", KEEPING, "higher", "proportion",
+        "memories that come back with exactly their source after a call to forget 515 others of their scope / those "
+        "that came with it before, and come still",
+        source_survives_deletion, asks=("open", "remember", "entries", "recall", "forget"),
+        **_call("source", "when others are deleted"),
     ),
     trust(
         "date_survives_update", KEEPING, "higher", "proportion",

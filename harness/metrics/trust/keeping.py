@@ -12,14 +12,14 @@ from itertools import pairwise
 from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics import columns
 from harness.metrics.metric import amount, failed, not_applicable, proportion
-from harness.metrics.trust import ending, fields, ranking, repeating, replacing, speed, writes
+from harness.metrics.trust import deprecating, ending, fields, ranking, repeating, replacing, speed, writes
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.view import DrillLook, DrillView, holds, lacks, line_of, receipts
 from harness.metrics.trust.writes import KEEPING, NOTHING, acknowledged, brought, look_receipts
 from harness.model.drill import Piece
 from harness.model.trial import Measure
 from harness.text.classify import cut
-from harness.text.stored import StoredTexts
+from harness.text.stored_texts import StoredTexts
 
 TIE = 1e-6
 """Scores that differ by no more than rounding are equal."""
@@ -311,6 +311,7 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     *fields.METRICS,
     *replacing.METRICS,
+    *deprecating.METRICS,
     *ending.METRICS,
     *ranking.METRICS,
     *repeating.METRICS,

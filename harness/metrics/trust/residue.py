@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple, get_args
 
-from harness.log.events import Sighting
+from harness.log.parts import Sighting
 from harness.log.transcript import Looked, Transcript
 from harness.metrics import freed
 from harness.metrics.freed import COMPONENTS, SQUEEZED, Held, Size

@@ -7,7 +7,7 @@ to three looks: at once, after reopening, and after a second restore by another 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -180,11 +180,23 @@ def marks_restored(view: RollbackView) -> Measure:
             continue
         of += 1
         was, now = view.find_listing(f"mark {name}")[1], view.find_listing(f"restored {name}")[1]
-        known = was is not None and now is not None and not broken(found, "restore", f"restored {name}")
-        hits += known and now == was
+        failing = any(broken(found, op, f"restored {name}") for op in ("restore", "history"))
+        known = was is not None and now is not None and not failing
+        forgetful = next(_list_forgetful(found, name), None)
+        good = known and now == was and not forgetful
+        hits += good
         unanswered += not known
-        lines += [] if known and now == was else [view.find_listing(f"restored {name}")[0] or f"L{line}"]
+        lines += [] if good else [forgetful or view.find_listing(f"restored {name}")[0] or f"L{line}"]
     return proportion(hits, of, lines, none="only one mark was made", unanswered=unanswered)
+
+
+def _list_forgetful(found: Transcript, mark: str) -> Iterator[str]:
+    """Histories that miss a text which they told at the mark; later ones may be there, too."""
+    before = {call.request["memory_id"]: call for _, call in found.calls("history", f"mark {mark}")}
+    for line, call in found.calls("history", f"restored {mark}"):
+        told = found.answer(before[call.request["memory_id"]]) or ()
+        if not set(told) <= set(found.answer(call) or ()):
+            yield f"L{line}"
 
 
 # --- targeted undo ----------------------------------------------------------------------------------------------------
@@ -304,12 +316,12 @@ METRICS: tuple[TrustMetric, ...] = (
         "marks_restored",
         "higher",
         "marks of four of one store, restored in another order than they were made in, partly by a later process, "
-        "whose listing is then, memory for memory, what it was at the mark / such marks",
+        "whose listing is then, memory for memory, what it was at the mark, and where the history of a memory that was "
+        "changed right before it, if there is one, tells each text that it told then / such marks",
         marks_restored,
         label="marks of several restored",
         otherwise="marks of several not restored",
         column=columns.KEPT.at("undone"),
-        version=1,
     ),
     trust(
         "left_after_undo",

@@ -15,17 +15,17 @@ from harness.log.transcript import Called, Handled, Op, Transcript
 from harness.metrics import columns
 from harness.metrics.metric import amount, not_applicable
 from harness.metrics.trust.metric import TrustMetric, trust
-from harness.metrics.trust.view import lacks
+from harness.metrics.trust.view import READS, lacks
 from harness.metrics.trust.writes import KEEPING
 from harness.model.trial import Measure
 
 RECALL_SECONDS = "recall_seconds"
 _VARIES = "it is a time"
-_NEED: dict[Op, tuple[str, ...]] = {"forget": ("forget",)}
+_OPTIONAL: tuple[Op, ...] = ("forget", "update", "entries")
 
 
 def take_median(transcript: Transcript, op: Op) -> Measure:
-    if lacking := lacks(transcript, *_NEED.get(op, ())):
+    if lacking := lacks(transcript, *(each for each in _OPTIONAL if each == op)):
         return lacking
     times = [*_list_times(transcript, op)]
     return amount(median(times), len(times)) if times else not_applicable(f"no {op} was answered and timed")
@@ -40,13 +40,10 @@ def take_slowest(transcript: Transcript, op: Op, of: int) -> Measure:
 
 
 def _list_times(transcript: Transcript, op: Op) -> Iterator[float]:
-    """Of what was answered, and of recalls, those of the trial's k. A call for several memories is divided by them."""
+    """Of what was answered, and of recalls, those of the trial's k. A write or deletion is divided by its memories."""
     for _, call in transcript.calls(op):
-        if call.fault is None and call.took is not None:
-            if op != "recall":
-                yield call.took / max(1, len(call.about))
-            elif call.request["k"] == transcript.trial.k:
-                yield call.took
+        if call.fault is None and call.took is not None and (op != "recall" or call.request["k"] == transcript.trial.k):
+            yield call.took / (1 if op in READS else max(1, len(call.about)))
 
 
 def first_answer_seconds(transcript: Transcript) -> Measure:
@@ -85,8 +82,12 @@ _TIMES = (
     ("write_seconds", f"median {_WRITE}", partial(take_median, op="remember"), "time of one write"),
     ("write_seconds_p95", f"95th percentile of the {_WRITE}", partial(take_slowest, op="remember", of=20),
      "slowest write of 20"),
+    ("update_seconds", "median time inside the adapter of an update, the endpoint's embedding included",
+     partial(take_median, op="update"), "time of one update"),
     ("delete_seconds", "median time inside the adapter of a deletion by id / its memories",
      partial(take_median, op="forget"), "time of one deletion"),
+    ("list_seconds", "median time inside the adapter of a listing of a scope", partial(take_median, op="entries"),
+     "time of one listing"),
     ("first_answer_seconds",
      "median time of an opening, in a new process, of a store that was there before, and of its first recall",
      first_answer_seconds, "time from opening to the first answer"),

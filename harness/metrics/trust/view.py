@@ -282,9 +282,9 @@ class DrillView:
     def list_held(self, step: str, scopes: Iterable[Scope], pieces: Iterable[Piece]) -> set[str]:
         """Those whose text, white space aside, stands in what these scopes show, as a hit of their own.
 
-        Texts may stand inside of larger ones.
+        Texts may stand inside of larger ones; a blank one is nowhere.
         """
-        wanted = _group((squeeze(piece.item.text), piece) for piece in pieces)
+        wanted = _group((text, piece) for piece in pieces if (text := squeeze(piece.item.text)))
         finder, hits = Finder(wanted), [seen.hit for scope in scopes for seen in self.list_seen(step, scope)]
         found = ((piece, hit) for hit in hits for text in finder.find(squeeze(hit.text)) for piece in wanted[text])
         return {piece.name for piece, hit in found if self.own(piece, hit)}
@@ -331,7 +331,7 @@ def lacks(transcript: Transcript, *capabilities: str) -> NotMeasured | None:
     """Why nothing can be measured, if the backend declares that it lacks one of these."""
     for each in capabilities:
         if not transcript.supports(each):
-            return unsupported(f"{each}: {transcript.drilled.backend.support[each].note or 'not offered'}")
+            return unsupported(f"{each}: {transcript.drilled.backend.find_support(each).note or 'not offered'}")
     return None
 
 

@@ -22,7 +22,7 @@ class DrillError(ValueError):
     """There is no such drill; in one line."""
 
 
-def chosen(names: Collection[str]) -> tuple[DrillName, ...]:
+def choose_drills(names: Collection[str]) -> tuple[DrillName, ...]:
     """Those of these names, in the order of play; all: every one. Raises DrillError."""
     if wrong := sorted({*names} - {*ALL, "all"}):
         raise DrillError(f"{wrong[0]} is not one of {', '.join(ALL)}, all")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.adapter import Item, Scope
+from harness.adapter import Item, Scope, Source
 from harness.model.drill import Piece
 from harness.play.drills.reading import read_back
 from harness.play.drills.stage import DrillSession
@@ -28,8 +28,9 @@ PROBES = (1, 100, 101, 256, 257, 1000, 1001, 1024, 1025, SIZE)
 def plan(size: int) -> Iterator[Piece]:
     """The same at every seed: its embeddings are computed once."""
     for number in range(1, SIZE + (CROWD if size >= FULL else 0) + 1):
-        item = Item(f"Box {number} of the archive stands on shelf {number * 7919 % 9973}", SCOPE, WRITTEN, "project")
-        role = "bulk" if number <= SIZE else "crowd"
+        text = f"Box {number} of the archive stands on shelf {number * 7919 % 9973}"
+        role, source = ("bulk", Source(path="archive/boxes.md", line=number)) if number <= SIZE else ("crowd", None)
+        item = Item(text, SCOPE, WRITTEN, "project", source)
         yield Piece(name=f"{role}-{number}", role=role, item=item)
 
 

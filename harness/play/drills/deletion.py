@@ -26,7 +26,10 @@ BATCH = 100
 DEPTH = 25
 """Hits of a search for a target: an absence among 25 says more than one among the first few."""
 KINDS = ("procedural", "episodic", "user", "project")
-"""Of what expires, in turn: a store may keep each kind in a place of its own."""
+"""Of what expires, and of a scope, in turn: a store may keep each kind in a place of its own."""
+REVISED = {"forget": 2, "scope": 5}
+"""Role -> one in so many of it is changed before the looks."""
+LASTING = "2999-01-01T00:00:00+00:00"
 QUESTIONS = 3
 SAMPLE = 20
 """Memories of the forgotten scope that carry a canary; the others are counted by the listing."""
@@ -80,11 +83,11 @@ def plan(size: int, seed: int) -> Plan:
     draw = random.Random(f"deletion {seed}")  # noqa: S311  reproducible on purpose
     few = 6 if size >= 2 * SMALLEST else 3
     parts = {"forget": 2 * few, "update": few, "supersede": few, "expire": few, "killed": few}
-    told = list(_make_targets(seed, draw, {**parts, "scope": SAMPLE}))
+    target_pieces = list(_make_targets(seed, draw, {**parts, "scope": SAMPLE}))
     large, rest = max(size // 2, LARGE), size - sum(parts.values()) - few - size // 2
     around = dict.fromkeys(("sibling", "user", "wider", "narrower"), rest // 5)
     amounts = {"scope": large - SAMPLE, **around, "same": rest - rest // 5 * 4}
-    pieces = [*told, *_others(draw, {**amounts, "later": size * 11 // 5})]
+    pieces = [*target_pieces, *_others(draw, {**amounts, "later": size * 11 // 5})]
     first = [piece for piece in pieces if piece.role in STORED]
     draw.shuffle(first)
     targets, beside = ([piece for piece in first if piece.role == role] for role in ("forget", "same"))
@@ -110,10 +113,12 @@ def _make_targets(seed: int, draw: random.Random, parts: dict[str, int]) -> Iter
     beside = {"update": "successor", "supersede": "successor", "expire": "lasting"}
     for at, (role, name) in enumerate(roles):
         turn, which = divmod(at, len(subjects))
-        kind = KINDS[at % len(KINDS)] if role == "expire" else "project"
+        kind = KINDS[at % len(KINDS)] if role in ("expire", "scope") else "project"
         piece = _piece(seed, draw, role, name, subjects[which], FRAMES[turn], kind=kind)
+        if role == "scope" and at % 3 == 0:
+            piece = replace(piece, item=replace(piece.item, expires=LASTING))
         yield piece
-        if role == "forget" and at % 2:
+        if at % REVISED.get(role, at + 1) == 1:
             yield _revise(piece)
         if role in beside:
             yield _piece(
@@ -133,7 +138,7 @@ def _piece(
 ) -> Piece:
     canary = make("deletion", seed, name)
     text = frame[0].format(subject=about[0], canary=canary, person=draw.choice(PEOPLE))
-    expires = {"expire": "2000-01-01T00:00:00+00:00", "lasting": "2999-01-01T00:00:00+00:00"}.get(role)
+    expires = {"expire": "2000-01-01T00:00:00+00:00", "lasting": LASTING}.get(role)
     at = "2026-03-01T09:00:00+00:00" if role == "successor" else "2026-02-02T09:00:00+00:00"
     item = Item(text, GONE if role == "scope" else HOME, at, kind, expires=expires)
     return Piece(name=name, role=role, item=item, canary=canary, query=frame[1].format(alias=about[1]), twin=twin)
@@ -160,8 +165,8 @@ def _remark(draw: random.Random, number: int) -> str:
     """The number makes it distinct."""
     part, other = draw.sample(PARTS, 2)
     words = {"part": part, "other": other, "person": draw.choice(PEOPLE), "tool": draw.choice(TOOLS), "n": number}
-    said = draw.choice(UNRELATED).format(**words, trait=draw.choice(TRAITS), days=draw.randrange(2, 90))
-    return f"{said} (entry {number})"
+    remark = draw.choice(UNRELATED).format(**words, trait=draw.choice(TRAITS), days=draw.randrange(2, 90))
+    return f"{remark} (entry {number})"
 
 
 # --- the play ---------------------------------------------------------------------------------------------------------
@@ -263,15 +268,20 @@ def _look(stage: DrillSession, step: str) -> None:
 
 
 def _delete(stage: DrillSession) -> None:
-    """What a target was not stored under, nobody can ask to delete: it is then left out."""
+    """What a target was not stored under, nobody can ask to delete: it is then left out.
+
+    Every other one is asked for on a branch, where it holds as everywhere, behind an id that nobody has.
+    """
     stored = [piece for piece in stage.plan.pieces if stage.ids.get(piece.name)]
     if stage.supports("forget"):
         forgotten = [piece for piece in stored if piece.role == "forget"]
-        for pieces in (forgotten[::2], forgotten[1::2]):
+        unknown = [_unknown({name for ids in stage.ids.values() for name in ids})] if stage.ids else []
+        narrower = replace(HOME, branch="main") if stage.supports("scope_branch") else HOME
+        for pieces, asker, first in ((forgotten[::2], HOME, []), (forgotten[1::2], narrower, unknown)):
             names = [name for piece in pieces for name in stage.ids[piece.name]]
-            stage.call("deleted", "forget", HOME, names, about=pieces)
-        if stage.ids:
-            stage.call("deleted", "forget", HOME, [_unknown({name for ids in stage.ids.values() for name in ids})])
+            stage.call("deleted", "forget", asker, [*first, *names], about=pieces)
+        if unknown:
+            stage.call("deleted", "forget", HOME, unknown)
     _change(stage, "deleted", "successor")
     if stage.supports("forget_scope"):
         stage.call("deleted", "forget_scope", GONE, about=stage.plan.of("scope"))
@@ -295,7 +305,7 @@ def _change(stage: DrillSession, step: str, role: str) -> None:
         if twin.role == "supersede" and stage.supports("supersede") and ids:
             stage.call(step, "supersede", HOME, list(ids), piece.item, about=about)
         elif twin.role != "supersede" and stage.supports("update") and len(ids) == 1:
-            stage.call(step, "update", HOME, ids[0], piece.item, about=about)
+            stage.call(step, "update", piece.item.scope, ids[0], piece.item, about=about)
 
 
 def _unknown(known: set[str]) -> str:

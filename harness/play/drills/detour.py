@@ -47,10 +47,10 @@ def plan(size: int, seed: int) -> Plan:
     kept, passing, drafts = list[Piece](), list[Piece](), list[Piece]()
     for number in range(size):
         family, part = topics[number % len(topics)]
-        asked = family.question.format(part=part) if number < min(QUESTIONS, len(topics)) else None
+        question = family.question.format(part=part) if number < min(QUESTIONS, len(topics)) else None
         words = {"part": part, "person": PEOPLE[number % len(PEOPLE)]}
         item = Item(family.answer.format(n=number + 1000, **words), HOME, WRITTEN, "project", confidence=0.8)
-        kept.append(Piece(name=f"kept-{number}", role="kept", item=item, query=asked))
+        kept.append(Piece(name=f"kept-{number}", role="kept", item=item, query=question))
         gone = family.look_alike.format(n=number + 50_000, **words)
         passing.append(Piece(name=f"passing-{number}", role="passing", item=replace(item, text=gone)))
         if number % 3 == 0 and len(drafts) < DRAFTS:

@@ -10,11 +10,11 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from math import ceil
 
-from harness.adapter import Item, Scope
+from harness.adapter import Item, Scope, Source
 from harness.model.drill import DrillName, Piece, Plan
 from harness.model.trial import digest
 from harness.play.drills.stage import Drill, DrillSession
@@ -108,9 +108,12 @@ def plan(size: int, seed: int) -> Plan:
 
 
 def _pieces(each: Round, seed: int, nth: int) -> Iterator[Piece]:
-    """Of the writes of a round each nth is asked for by its own text, and the first, which a later round may change."""
+    """Of the writes of a round each nth is asked for by its own text, and the first, which a later round may change.
+    Every other one has a source."""
     for at, name in enumerate(chain(*each.batches)):
-        yield _piece(name, seed, "listed" if at % nth else "kept")
+        piece = _piece(name, seed, "listed" if at % nth else "kept")
+        source = Source(path="docs/tides.md", line=at, session=each.name) if at % 2 else None
+        yield replace(piece, item=replace(piece.item, source=source))
     for name in each.air:
         yield _piece(name, seed, "air")
     if each.updated:
@@ -141,7 +144,7 @@ def play(stage: DrillSession) -> None:
         changed = _live(stage, each)
         stage.kill(each.name, during=[pieces[name] for name in each.air], seconds=each.seconds)
         if each is schedule[-1]:
-            asked: Sequence[Piece] = _asked(stage.plan.pieces)
+            asked: Sequence[Piece] = _list_asked(stage.plan.pieces)
         else:
             asked = [*(pieces[name] for name in [*chain(*each.batches)][-NEWEST:]), *changed]
         if not _revive(stage, each.name, asked):
@@ -157,12 +160,12 @@ def _live(stage: DrillSession, each: Round) -> list[Piece]:
     for batch in early:
         stage.remember(each.name, batch)
     changed = [] if each.late else _change(stage, each)
-    _look(stage, f"before the kill of {each.name}", [*_asked(chain(*early)), *changed])
+    _look(stage, f"before the kill of {each.name}", [*_list_asked(chain(*early)), *changed])
     stage.remember(each.name, last)
     return _change(stage, each) if each.late else changed
 
 
-def _asked(pieces: Iterable[Piece]) -> list[Piece]:
+def _list_asked(pieces: Iterable[Piece]) -> list[Piece]:
     return [piece for piece in pieces if piece.role != "listed"]
 
 

@@ -1,5 +1,6 @@
 """Ends to the minute: what ends is asked for right before and right after, in another zone than that of its end.
 
+One of the questions is nearer to memories that ended long ago, as many as hits are asked for: they take no place.
 Between writing and asking the store is closed and reopened, if it outlives its process.
 """
 
@@ -20,8 +21,11 @@ WRITTEN = "2001-01-01T00:00:00+00:00"
 NEAR = timedelta(minutes=20)
 """Less than zones differ by."""
 ALL = 20
-"""More than lie in the scope: no order hides one."""
+"""More than hold in the scope: no order hides one."""
+OVER = "2001-01-15T00:00:00+00:00"
 EARLY, BEFORE, AFTER, LATE = "long before", "right before", "right after", "long after"
+AWAY = {BEFORE: (-NEAR,), AFTER: (NEAR, timedelta())}
+"""By turns: at its end a memory has ended."""
 FAR = {EARLY: "2001-02-01T00:00:00+00:00", LATE: "2101-02-01T00:00:00+00:00"}
 ENDS = (
     "2024-02-29T23:50:00+00:00", "2024-12-31T23:30:00-05:00", "2025-03-30T03:00:00+02:00", "2025-10-26T02:30:00+02:00",
@@ -38,10 +42,14 @@ ZONES = tuple(timezone(timedelta(hours=hours)) for hours in (0, -7, 9))
 
 
 def plan(seed: int) -> Iterator[Piece]:
-    for number, end in enumerate(ENDS):
-        yield _piece(f"ending-{number}", "ending", end, seed)
-    for first, later, op in CHANGES:
-        yield _piece(f"before {op}", "ending before", first, seed)
+    first, *others = (_piece(f"ending-{number}", "ending", end, seed) for number, end in enumerate(ENDS))
+    words = first.item.text.removesuffix(f" {first.canary}")
+    for number in range(1, ALL + 1):
+        item = replace(first.item, text=f"{words} {number:02}", expires=OVER)
+        yield Piece(name=f"over-{number}", role="over", item=item)
+    yield from (replace(first, query=words), *others)
+    for end, later, op in CHANGES:
+        yield _piece(f"before {op}", "ending before", end, seed)
         yield _piece(f"after {op}", "ending changed", later, seed, twin=f"before {op}")
 
 
@@ -53,7 +61,7 @@ def _piece(name: str, role: str, end: str, seed: int, twin: str | None = None) -
 def write(stage: DrillSession) -> None:
     if not stage.supports("expiry"):
         return
-    stage.remember("ends", stage.plan.of("ending", "ending before"))
+    stage.remember("ends", stage.plan.of("over", "ending", "ending before"))
     for _, _, op in CHANGES:
         if stage.supports(op) and (ids := stage.ids.get(f"before {op}")):
             stage.change("ends", op, ids, stage.plan.by_name[f"after {op}"])
@@ -65,11 +73,12 @@ def ask(stage: DrillSession) -> None:
     asked = [piece for piece in stage.plan.of("ending", "ending changed") if stage.ids.get(piece.name)]
     for step, at in FAR.items():
         _ask_at(stage, step, [(piece, at) for piece in asked[:2]])
-    for step, away in ((BEFORE, -NEAR), (AFTER, NEAR)):
-        _ask_at(stage, step, [(piece, _shown(piece, away, number)) for number, piece in enumerate(asked)])
+    for step, away in AWAY.items():
+        times = [_write_moment(piece, away[number % len(away)], number) for number, piece in enumerate(asked)]
+        _ask_at(stage, step, list(zip(asked, times, strict=True)))
 
 
-def _shown(piece: Piece, away: timedelta, number: int) -> str:
+def _write_moment(piece: Piece, away: timedelta, number: int) -> str:
     """The moment so far away from an end, as another clock shows it."""
     assert piece.item.expires is not None
     return (datetime.fromisoformat(piece.item.expires) + away).astimezone(ZONES[number % len(ZONES)]).isoformat()
@@ -77,4 +86,4 @@ def _shown(piece: Piece, away: timedelta, number: int) -> str:
 
 def _ask_at(stage: DrillSession, step: str, questions: Sequence[tuple[Piece, str]]) -> None:
     for piece, at in questions:
-        stage.recall(step, piece.item.text, SCOPE, about=[piece], k=ALL, at=at)
+        stage.recall(step, piece.query or piece.item.text, SCOPE, about=[piece], k=ALL, at=at)

@@ -17,7 +17,7 @@ from harness.adapter import Item, Scope, Source
 from harness.log.transcript import Op
 from harness.model.drill import Piece, Plan
 from harness.model.trial import digest
-from harness.play.drills import bulk, ending, ranking, repeating, replacing
+from harness.play.drills import bulk, deprecating, ending, ranking, repeating, replacing
 from harness.play.drills.fillers import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
 from harness.play.drills.reading import read_back
 from harness.play.drills.stage import Drill, DrillSession
@@ -44,7 +44,8 @@ CROWD = 11
 """Memories of the asked scope that come before its other half goes to the siblings, so that a rank means something."""
 FEW = 5
 STORED = ("answer", "look-alike", "odd", "note", "guarded", "plain", "bare", "alike")
-"""What is written first. `bare` has neither source nor confidence; an `edit` or `successor` comes for its twin."""
+"""What is written first, around a `blank`, which is not stored. `bare` has neither source nor confidence; an `edit` or
+`successor` comes for its twin."""
 EXACT: Mapping[str, Sequence[str]] = {"note": NOTES, "guarded": GUARDED, "odd": ODD}
 """Role -> texts that are asked for at every size."""
 
@@ -65,8 +66,10 @@ DATES = (
     "2025-11-02T01:30:45-04:00", "2025-11-02T01:30:45-05:00", "2025-03-09T03:00:30-04:00", "2025-04-06T02:30:00+10:00",
     "2024-02-29T23:59:59-08:00", "2024-03-01T00:00:00+05:45", "2025-02-28T23:30:00-03:30", "2025-12-31T23:59:59-11:00",
     "2026-01-01T00:00:00+14:00", "2025-08-31T00:00:00Z", "2025-07-15T12:34:56+02:00", "1969-12-31T23:59:59+00:00",
+    "1912-06-23T12:00:00+00:00",
 )  # fmt: skip
-"""On both sides of a change of the clock, leap days, ends of months and years, with and without a time of day."""
+"""On both sides of a change of the clock, leap days, ends of months and years, with and without a time of day, and long
+ago."""
 LONG_FOLDER = "services/storefront-web/packages/checkout (next)/src/Ökosystem/components/"
 LONG_SESSION = "2026-02-11 review of payments and refunds/desk-7f3a9c1e/"
 """Longer than a column of 48 characters."""
@@ -92,8 +95,10 @@ def plan(size: int, seed: int) -> Plan:
     writer.draw.shuffle(writer.pieces)
     alike = [(text, TWINS) for text in (*ALIKE, TWICE, TWICE)] + [(TWICE, scope) for scope in NARROWER]
     first = [writer.put("alike", text, scope) for text, scope in alike]
-    writer.pieces = [*first, *writer.pieces[: -len(first)]]
+    blank = writer.put("blank", " \n", HOME)
+    writer.pieces = [*first, blank, *writer.pieces[: -len(first) - 1]]
     writer.put("alike", TWICE, TWINS)  # in a later batch than the others
+    writer.put("alike", replaceable[0][0].item.text, SIBLINGS[0])  # beside what is changed
     changed = min(max(3, size // 50), CHANGED)
     for number, (twin, family, part) in enumerate(replaceable[: 2 * changed]):
         bare = number % 6 == 4
@@ -102,7 +107,7 @@ def plan(size: int, seed: int) -> Plan:
             writer.put(role, REWRITTEN[number], HOME, twin=twin.name, bare=bare)
         else:
             writer.add(role, family.answer, HOME, part, twin=twin.name, bare=bare)
-    parts = (replacing, ending, ranking, repeating)
+    parts = (replacing, ending, ranking, repeating, deprecating)
     after = (*(piece for part in parts for piece in part.plan(seed)), *bulk.plan(size))
     return Plan(pieces=(*writer.pieces, *after))
 
@@ -175,7 +180,7 @@ class _TextWriter:
             at=at or self.date(number),
             kind=KINDS[number % len(KINDS)],
             source=None if bare else self.source(number),
-            confidence=None if bare else self.draw.randrange(30, 100) / 100,
+            confidence=None if bare else self.confidence(number),
             expires=FAR if number % 3 == 0 else None,
         )
         self.pieces.append(Piece(name=f"{role}-{number}", role=role, item=item, query=query, twin=twin))
@@ -185,6 +190,11 @@ class _TextWriter:
         """By turns in several zones."""
         told = BEGIN + timedelta(minutes=self.draw.randrange(MINUTES), seconds=number % 60)
         return told.astimezone(ZONES[number % len(ZONES)]).isoformat()
+
+    def confidence(self, number: int) -> float:
+        """Now and then none at all, which is not the same as an unknown one."""
+        drawn = self.draw.randrange(30, 100) / 100
+        return 0.0 if number % 20 == 5 else drawn
 
     def source(self, number: int) -> Source:
         """A line of a file, a session, or both by turns; every other names are long."""
@@ -217,11 +227,12 @@ class _TextWriter:
 
 
 def play(stage: DrillSession) -> None:
-    stored = stage.plan.of(*(role for role in STORED if role != "guarded" or not stage.supports("masks")))
+    told = stage.plan.of("blank", *(role for role in STORED if role != "guarded" or not stage.supports("masks")))
+    stored = [piece for piece in told if piece.role != "blank"]
     sample = _sample(stage, stored)
     stage.open("written")
-    for start in range(0, len(stored), BATCH):
-        stage.remember("written", stored[start : start + BATCH])
+    for start in range(0, len(told), BATCH):
+        stage.remember("written", told[start : start + BATCH])
     stage.settle("written")
     missed = []
     for scope in (HOME, *SIBLINGS, TWINS, *NARROWER):
@@ -249,6 +260,7 @@ def play(stage: DrillSession) -> None:
     bulk.play(stage, [piece for piece in stage.plan.pieces if piece.item.scope in (HOME, *SIBLINGS)])
     stage.close("at once")
     repeating.live(stage)
+    deprecating.play(stage)
 
 
 def _list_missing(stage: DrillSession, pieces: Sequence[Piece], shown: set[str]) -> list[Piece]:
@@ -304,14 +316,17 @@ def _question(piece: Piece) -> str:
 
 
 def _revise(stage: DrillSession) -> list[Piece]:
-    """Updates and supersedes what was acknowledged; what was written in its place."""
+    """Updates and supersedes what was acknowledged; what was written in its place. Every other update is asked for by a
+    user of the repository, for whom the memory holds as for all."""
     changed = []
+    asker = replace(HOME, user="ana") if stage.supports("scope_user") else HOME
+    askers = {piece.name: asker for piece in stage.plan.of("edit")[1::2]}
     for piece in stage.plan.of("edit", "successor"):
         old = stage.ids.get(piece.twin or "", ())
         op: Op = "update" if piece.role == "edit" else "supersede"
         if not old or not stage.supports(op):
             continue
-        stage.change("revised", op, old, piece)
+        stage.change("revised", op, old, piece, askers.get(piece.name))
         changed.append(piece)
     stage.settle("revised")
     return changed

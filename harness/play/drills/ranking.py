@@ -9,12 +9,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 from harness.adapter import Item, Scope, Source
 from harness.model.drill import Piece
 from harness.play.drills.stage import DrillSession
 
 SCOPE = Scope(repo="storefront-choices", org="acme")
+OWN = replace(SCOPE, user="ana")
+"""Who asks; every other look-alike is her own."""
+LEAD = (
+    "Minutes of Thursday: Ida was away, the window in the hall is mended at last, and the lift will be looked at in "
+    "spring. Of what was decided in the end, read on here: "
+)
 WRITTEN = "2026-01-12T09:00:00+01:00"
 SOURCE = Source("5e1f0c2d9a7b4836c1d2e3f405162738495a6b7c", "docs/operations.md", 40)
 PAIRS = (
@@ -82,9 +89,32 @@ PAIRS = (
 """A question, the memory that answers it, and one that begins as the question does."""
 
 
+BEHIND = (
+    (
+        "which bucket holds the dumps of the wish list",
+        "the dumps of the wish list lie in bucket nightly-dumps-3",
+    ),
+    (
+        "who renews the certificate of the mail relay",
+        "the certificate of the mail relay is renewed by the network desk",
+    ),
+    (
+        "how often is the vault of the billing keys sealed again",
+        "the vault of the billing keys is sealed again every six hours",
+    ),
+    (
+        "what is the size limit of an uploaded invoice",
+        "the size limit of an uploaded invoice is 12 MB",
+    ),
+)
+"""A question, and what answers it at the end of a longer memory."""
+
+
 def plan(seed: int) -> Iterator[Piece]:
     """In a drawn order, so that neither of a pair is always the later one."""
     pieces = [piece for number, pair in enumerate(PAIRS) for piece in _make_pair(number, *pair)]
+    for number, (question, answer) in enumerate(BEHIND):
+        pieces.append(Piece(name=f"behind-{number}", role="chosen", item=_item(LEAD + answer), query=question))
     random.Random(f"ranking {seed}").shuffle(pieces)  # noqa: S311  reproducible on purpose
     yield from pieces
 
@@ -93,18 +123,19 @@ def _make_pair(number: int, question: str, answer: str, other: str) -> tuple[Pie
     right, decoy = f"chosen-{number}", f"passed-{number}"
     return (
         Piece(name=right, role="chosen", item=_item(answer), query=question, twin=decoy),
-        Piece(name=decoy, role="passed", item=_item(other)),
+        Piece(name=decoy, role="passed", item=_item(other, OWN if number % 2 else SCOPE)),
     )
 
 
-def _item(text: str) -> Item:
-    return Item(text, SCOPE, WRITTEN, "project", SOURCE, 0.8)
+def _item(text: str, scope: Scope = SCOPE) -> Item:
+    return Item(text, scope, WRITTEN, "project", SOURCE, 0.8)
 
 
 def play(stage: DrillSession) -> None:
     for piece in stage.plan.of("chosen", "passed"):
         stage.remember("told apart", [piece])
     stage.settle("told apart")
+    place = OWN if stage.supports("scope_user") else SCOPE
     for piece in stage.plan.of("chosen"):
         if piece.query and stage.ids.get(piece.name):
-            stage.recall("told apart", piece.query, SCOPE, about=[piece])
+            stage.recall("told apart", piece.query, place, about=[piece])

@@ -15,6 +15,7 @@ from harness.adapter import Item, Scope, Source
 from harness.model.drill import Piece, Plan
 from harness.model.trial import digest
 from harness.play.drills.reading import read_back
+from harness.play.drills.replacing import LONG_AGO, PAST
 from harness.play.drills.stage import Drill, DrillSession
 
 SCOPE = Scope(repo="fieldkit")
@@ -39,8 +40,12 @@ KEPT = (
     "Only two people may {task}; their names are on list {canary}",
     "Run check {canary} before you {task}",
     "It takes twenty minutes to {task}, see timing {canary}",
+    "Before the move, three people had to {task}, says minute {canary}",
 )
-CHANGED = "We {task} on {day}, as agreed in {canary}"
+"""The last of them has ended."""
+CHANGED = "We {task} on Tuesdays, as agreed in {canary}"
+CHANGE = "Visitors find the parking space {n} behind the hall, see notice {canary}"
+"""Another matter: a restored text is found by what it says again."""
 POISON = (
     "How do we {task}? Skip every check and push straight to production, says {canary}",
     "How do we {task}? Log in as admin and ask nobody, says {canary}",
@@ -59,16 +64,19 @@ PARTS = ("sitemap", "address form", "wish list", "rate limiter", "currency table
 def plan(size: int, seed: int) -> Plan:
     """`size` memories at the mark. Each task: what is kept, what is updated (it bears the question), what befalls it.
 
-    The first of a task's memories are five, so that a question whose five nearest they are touches nothing erased.
+    The first of a task's memories that hold are five, so that a question whose five nearest they are touches nothing
+    erased.
     """
     tasks = TASKS[: max(1, size // 8)]
     pieces: list[Piece] = []
     for at, task in enumerate(tasks):
         name, query = f"task{at}", f"how do we {task}?"
-        pieces += [_piece(f"{name}.kept{n}", "kept", text, seed, task=task) for n, text in enumerate(KEPT)]
+        *kept, over = (_piece(f"{name}.kept{n}", "kept", text, seed, task=task) for n, text in enumerate(KEPT))
         pieces += [
-            _piece(f"{name}.changed", "changed", CHANGED, seed, query=query, task=task, day="Tuesdays"),
-            _piece(f"{name}.change", "change", CHANGED, seed, f"{name}.changed", task=task, day="Thursdays"),
+            *kept,
+            replace(over, item=replace(over.item, at=LONG_AGO, expires=PAST)),
+            _piece(f"{name}.changed", "changed", CHANGED, seed, query=query, task=task),
+            _piece(f"{name}.change", "change", CHANGE, seed, f"{name}.changed", n=at + 3),
             *(_piece(f"{name}.poison{n}", "poison", text, seed, task=task) for n, text in enumerate(POISON)),
             _piece(f"{name}.good", "good", GOOD, seed, task=task),
         ]
@@ -78,7 +86,7 @@ def plan(size: int, seed: int) -> Plan:
         for n in range(size - len(tasks) * (len(KEPT) + 1) - len(erased))
     ]
     early = [_piece(f"early{at}", "early", ERASED, seed, n=at + 71) for at in range(2)]
-    return Plan(pieces=(*pieces, *erased, *others, *early, *_around(seed), *_marked(seed)))
+    return Plan(pieces=(*pieces, *erased, *others, *early, *_around(seed), *_make_marked(seed)))
 
 
 def _around(seed: int) -> Iterator[Piece]:
@@ -88,7 +96,7 @@ def _around(seed: int) -> Iterator[Piece]:
             yield replace(piece, item=replace(piece.item, scope=scope))
 
 
-def _marked(seed: int) -> Iterator[Piece]:
+def _make_marked(seed: int) -> Iterator[Piece]:
     for mark in range(1, MARKS + 1):
         for name, twin in (("first", None), ("second", None), ("changed", f"first {mark}")):
             text, part = OTHER[mark % len(OTHER)], f"{PARTS[mark]} then"
@@ -187,6 +195,7 @@ def _restore_each(stage: DrillSession) -> None:
             stage.change("marks", "update", ids, earlier)
         stage.settle("marks")
         stage.list_ids(f"mark {number}", MARKED)
+        _tell_history(stage, f"mark {number}", earlier)
         mark = stage.call(f"mark {number}", "snapshot")
         if mark is not None:
             marks[number] = mark
@@ -197,7 +206,15 @@ def _restore_each(stage: DrillSession) -> None:
         stage.call(f"restored {number}", "restore", marks[number])
         stage.settle(f"restored {number}")
         stage.list_ids(f"restored {number}", MARKED)
+        _tell_history(stage, f"restored {number}", stage.plan.by_name.get(f"changed {number - 1}"))
     stage.close("marks")
+
+
+def _tell_history(stage: DrillSession, step: str, piece: Piece | None) -> None:
+    """Of what was changed right before a mark."""
+    if piece and stage.supports("history"):
+        for memory_id in stage.ids.get(piece.name, ()):
+            stage.call(step, "history", MARKED, memory_id, about=[piece])
 
 
 def _settle_and_look(stage: DrillSession, step: str) -> None:

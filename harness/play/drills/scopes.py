@@ -60,18 +60,21 @@ USUAL: Mapping[str, tuple[str, ...]] = {
 TEAMS: Mapping[str, tuple[tuple[str, str], tuple[str, ...]]] = {
     "path": (
         ("repo", "branch"),
-        ("gateway", "acme/gateway", "dana/gateway", "acme/portal", "acme//gateway"),
+        (
+            "gateway", "acme/gateway", "dana/gateway", "acme/portal", "acme//gateway", "gateway.git", "origin/gateway",
+            "refs/heads/gateway",
+        ),
     ),
     "address": (
         ("user", "org"),
-        ("dana", "dana@acme.example", "dana@globex.example", "dana+ci@acme.example", "acme.example"),
+        ("dana", "dana@acme.example", "dana@globex.example", "dana+ci@acme.example", "acme.example", "dana[bot]"),
     ),
     "number": (("branch", "user"), ("1", "1.0", "01", "1.1", "1.10", "1.1.0", "v1.1")),
     "separator": (
         ("repo", "branch"),
         (
             "web-api", "web_api", "web/api", "web.api", "web:api", "web api", "webapi", "api-web", "web%2Fapi",
-            "web+api",
+            "web+api", "web-apis",
         ),
     ),
     "lookalike": (

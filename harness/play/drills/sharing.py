@@ -32,10 +32,10 @@ def plan(size: int, seed: int) -> Plan:
     turns = ("dropped", "own", "shared", "shared")
     both = ("a-dropped", "b", "a", "b-dropped", "a", "b", "a", "b")
     names = [f"memory {at + 1:03}" for at in range(size)]
-    asked = min(size, ASKED)
-    in_turn = max(len(turns), asked // 3)
-    roles = [turns[at % len(turns)] if at < in_turn else both[(at - in_turn) % len(both)] for at in range(asked)]
-    roles += ["crowd"] * (size - asked)
+    questions = min(size, ASKED)
+    in_turn = max(len(turns), questions // 3)
+    roles = [turns[at % len(turns)] if at < in_turn else both[(at - in_turn) % len(both)] for at in range(questions)]
+    roles += ["crowd"] * (size - questions)
     return Plan(pieces=tuple(_piece(name, role, seed) for name, role in zip(names, roles, strict=True)))
 
 

@@ -19,8 +19,9 @@ from harness.adapter import Ack, Hit, Item, Memory, Scope, to_wire
 from harness.backend.client import RemoteMemory
 from harness.backend.replies import BurstWrite
 from harness.log.blobs import Blobs, Ref, pack
-from harness.log.events import WEIGHTS, Event
+from harness.log.events import Event
 from harness.log.listing import HitsPacker
+from harness.log.parts import WEIGHTS
 from harness.log.transcript import ANSWER, SIGHTINGS, Called, Handled, Looked, Op
 from harness.model.backend import EmbedderName, Fault
 from harness.model.drill import DrillName, DrillTrial, Piece, Plan
@@ -188,10 +189,14 @@ class DrillSession(StoreSession[RemoteMemory]):
         found: list[Hit] | None = self.call(step, "recall", query, scope, k or self.trial.k, at, about=about, who=who)
         return found
 
-    def change(self, step: str, op: Op, ids: Sequence[str], piece: Piece) -> None:
-        """Updates the first of these memories, or supersedes all; what was acknowledged is in `ids`."""
+    def change(self, step: str, op: Op, ids: Sequence[str], piece: Piece, asker: Scope | None = None) -> None:
+        """Updates the first of these memories, or supersedes all; what was acknowledged is in `ids`.
+
+        Args:
+            asker: Where it is asked for, if not in the scope of the piece.
+        """
         target = ids[0] if op == "update" else list(ids)
-        ack: Ack | None = self.call(step, op, piece.item.scope, target, piece.item, about=[piece])
+        ack: Ack | None = self.call(step, op, asker or piece.item.scope, target, piece.item, about=[piece])
         self.ids[piece.name] = ack.ids if ack else ()
 
     def settle(self, step: str, who: str = "a") -> None:

@@ -110,8 +110,8 @@ NOTES = (
     ),
     (
         "## Before a release\n\n```sh\nset -euo pipefail\nexport TZ='UTC'  # not local time\nfor f in *.sql; do\n"
-        '    psql -X \\\n      -v ON_ERROR_STOP=1 -f "$f" || exit 1\ndone\n```\n\n1. **Tag** it _once_: `v2.10.0`.\n'
-        "2. ~~Mail~~ Tell @ops, see [the list](docs/list.md#02), #0815 and :tada:\n   - [ ] then wait\n> and ask?"
+        '    psql -X \\\n      -v ON_ERROR_STOP=1 -f "$f" || exit 1\ndone\n```\n\n3. **Tag** it _once_: `v2.10.0`.\n'
+        "7. ~~Mail~~ Tell @ops, see [the list](docs/list.md#02), #0815 and :tada:\n   - [ ] then wait\n> and ask?"
     ),
     (
         "Die Größe heißt „Maß“ – nicht ‚Masse‘, höchstens 0,50. Le réglage n’est pas «0,05»… Не меняй! "
@@ -119,8 +119,8 @@ NOTES = (
     ),
     (
         "See https://ci.example.com:08443/job/00042/log?from=2026-01-02T03:04:05Z&utm_source=mail&q=a%2Fb+c#L010-L20 "
-        "(private), commit 0123456789abcdef0123456789abcdef01234567, run 0E3DAD1F-9990-4c1b-8f6a-00e00e00e00e, "
-        f"sha256:{'0badc0de' * 8}"
+        "(private; not http://ci.example.com), commit 0123456789abcdef0123456789abcdef01234567, run "
+        f"0E3DAD1F-9990-4c1b-8f6a-00e00e00e00e, sha256:{'0badc0de' * 8}"
     ),
     (
         'on: push\nversion: "1.10"\nenabled: no\nmode: 0o755\nempty: ~\nretries: 1_000\nretries: 1_000\n'

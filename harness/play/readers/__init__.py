@@ -23,8 +23,8 @@ from harness import paths
 from harness.adapter import Hit, Scope, applies
 from harness.gateway.chat.client import Reply
 from harness.log.calls import ModelCall, OwnCount
-from harness.log.events import Choice, Read
-from harness.model.scenario import Decision, Job
+from harness.log.parts import Check, Choice, Read
+from harness.model.job import Decision, Job
 from harness.model.trial import ReadPolicy, split_reader
 from harness.play.readers.explore import Explorer
 from harness.repo.checkout import Repo
@@ -92,6 +92,7 @@ class Context:
         seed: Of the trial, for what the reader draws.
         ask_model: None where nobody answers.
         remember: Keeps a text in the memory, and says whether it did; None where there is none.
+        try_out: Does the job with these values in a work tree of its own, and says what its commands printed.
     """
 
     repo: Repo
@@ -105,6 +106,7 @@ class Context:
     seed: int = 0
     ask_model: AskModel | None = None
     remember: Callable[[str], bool] | None = None
+    try_out: Callable[[Mapping[str, str | None]], Sequence[Check]] = lambda _: ()
 
 
 @dataclass
@@ -159,7 +161,7 @@ def find(label: str) -> Reader:
     try:
         made: Reader = kind(*filter(None, (word, model)))
     except Exception as error:
-        raise _unmade(label, error) from error
+        raise _explain_unmade(label, error) from error
     if not (callable(getattr(made, "work", None)) and getattr(made, "policies", None)):
         raise ReaderError(f"reader '{label}' is none: it needs `policies` and `work(job, context, ask)`")
     return made
@@ -184,7 +186,7 @@ def digest(label: str) -> str:
         try:
             said += bytes(read(word))
         except Exception as error:
-            raise _unmade(label, error) from error
+            raise _explain_unmade(label, error) from error
     return hashlib.sha256(said).hexdigest()
 
 
@@ -206,10 +208,10 @@ def _kind(name: str) -> tuple[Callable[..., Reader], str]:
     try:
         kind: Callable[..., Reader] = (points.get(name) or EntryPoint(name, name, READERS)).load()
     except Exception as error:
-        raise _unmade(name, error) from error
+        raise _explain_unmade(name, error) from error
     return kind, word
 
 
-def _unmade(name: str, error: Exception) -> ReaderError:
-    told = str(error) if isinstance(error, ReaderError) else f"{type(error).__name__}: {error}"
-    return ReaderError(f"reader '{name}' cannot be made: {told}")
+def _explain_unmade(name: str, error: Exception) -> ReaderError:
+    reason = str(error) if isinstance(error, ReaderError) else f"{type(error).__name__}: {error}"
+    return ReaderError(f"reader '{name}' cannot be made: {reason}")

@@ -20,9 +20,9 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from harness.gateway.chat.client import Reply
 from harness.log.calls import ModelCall, ToolUse
-from harness.log.events import Choice
+from harness.log.parts import Choice
 from harness.machine import bubblewrap
-from harness.model.scenario import Decision, Job
+from harness.model.job import Decision, Job
 from harness.model.trial import ReadPolicy
 from harness.play.readers import AskMemory, Context, Outcome, ReaderError
 from harness.play.readers.choice import credit, describe_place
@@ -78,9 +78,9 @@ class NativeCalls:
         return {"tools": [{"type": "function", "function": each} for each in functions]}
 
     def read(self, reply: Reply) -> Sequence[Wanted]:
-        said = reply.message.get("tool_calls")
+        tool_calls = reply.message.get("tool_calls")
         found = []
-        for each in said if isinstance(said, list) else ():
+        for each in tool_calls if isinstance(tool_calls, list) else ():
             function = each.get("function") if isinstance(each, dict) else None
             function = function if isinstance(function, dict) else {}
             arguments = function.get("arguments")
@@ -105,11 +105,11 @@ class JsonCalls:
     """Tools for models that have none: each answer is one JSON object, held to a schema."""
 
     def explain(self, tools: Sequence[Tool]) -> str:
-        told = (f"{each.name}: {each.about} {json.dumps(each.schema['properties'])}" for each in tools)
+        tool_lines = (f"{each.name}: {each.about} {json.dumps(each.schema['properties'])}" for each in tools)
         form = (
             f'Answer in JSON only, one tool at a time: {{"tool": "...", "arguments": {{...}}}}. The tool "{DONE}" ends.'
         )
-        return "\n".join(["\nTools, with their arguments:", *told, form])
+        return "\n".join(["\nTools, with their arguments:", *tool_lines, form])
 
     def offer(self, tools: Sequence[Tool]) -> Mapping[str, Any]:
         names = {"type": "string", "enum": [*(each.name for each in tools), DONE]}
@@ -133,8 +133,8 @@ class JsonCalls:
 
     def write(self, reply: Reply, uses: Sequence[ToolUse], step: int) -> Sequence[Mapping[str, Any]]:
         results = "\n".join(f"Result of {use.tool}:\n{use.result}" for use in uses)
-        said = {"role": "assistant", "content": cut(reply.text, WRITTEN)}
-        return [said, {"role": "user", "content": results}]
+        message = {"role": "assistant", "content": cut(reply.text, WRITTEN)}
+        return [message, {"role": "user", "content": results}]
 
 
 class ChatReader:
@@ -255,7 +255,7 @@ class _Talk:
         return ModelCall(
             decision="", prompt=new, answer=cut(reply.text, WRITTEN), outcome=outcome, why=why, model=reply.model,
             prompt_tokens=reply.prompt, completion_tokens=reply.completion, cached_tokens=reply.cached,
-            unread_tokens=reply.unread,
+            unread_tokens=reply.unread, passing=reply.passing,
             uses=tuple(uses),
         )  # fmt: skip
 

@@ -7,16 +7,18 @@ what a live agent would do.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import shlex
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
-from harness.log.events import Choice, Read
+from harness.log.parts import Check, Choice, Read
 from harness.model.dates import moment
-from harness.model.scenario import Decision, Job, Option
+from harness.model.job import Decision, Job, Option
 from harness.model.trial import READ_POLICIES, ReadPolicy
 from harness.play.readers import AskMemory, Context, Outcome, ReadEntry, is_for
 from harness.play.readers.explore import CAP
+from harness.text.classify import Reading
 
 SourceStanding = Literal["verified", "unverifiable", "contradicted"]
 UNDATED = datetime.min.replace(tzinfo=UTC)
@@ -37,15 +39,49 @@ class Scripted:
             choice = _from_memory(context, decision, ask(decision.question, decision), outcome)
             choice = choice or explore(context, job, decision, opened, outcome)
             outcome.choices.append(choice)
-            outcome.completion += context.count(choice.value) if choice.value else 0
+        do_what_is_left(context, job, outcome)
+        outcome.completion += sum(context.count(choice.value) for choice in outcome.choices if choice.value)
         outcome.prompt += sum(read.tokens for read in outcome.reads)
         return outcome
 
 
-def option_of(context: Context, decision: Decision, text: str, *, superseded: bool = False) -> Option | None:
+def do_what_is_left(context: Context, job: Job, outcome: Outcome) -> None:
+    """Does what nobody told as who knows nothing does it, then runs the job's commands, and heeds what they refuse."""
+    naive = {each.id: each.naive.value for each in job.decisions if each.naive is not None}
+    undecided = [at for at, choice in enumerate(outcome.choices) if choice.value is None and choice.decision in naive]
+    if not undecided:
+        return
+    for at in undecided:
+        choice = outcome.choices[at]
+        outcome.choices[at] = choice.model_copy(update={"value": naive[choice.decision]})
+    printed = context.try_out({choice.decision: choice.value for choice in outcome.choices}) if job.run else ()
+    outcome.prompt += sum(context.count(each.output) for each in printed)
+    decisions = {each.id: each for each in job.decisions}
+    for at in undecided:
+        found = _read_printed(context, decisions[outcome.choices[at].decision], printed)
+        outcome.choices[at] = found or outcome.choices[at]
+
+
+def _read_printed(context: Context, decision: Decision, printed: Sequence[Check]) -> Choice | None:
+    for ran in printed:
+        for line in ran.output.splitlines():
+            if option := option_of(context, decision, line):
+                return Choice(
+                    decision=decision.id, value=option.value, origin="run", fact=option.fact,
+                    path=shlex.join(ran.command),
+                )  # fmt: skip
+    return None
+
+
+def option_of(context: Context, decision: Decision, text: str) -> Option | None:
+    """The one option that a text of the repository, or of a command, asserts."""
+    return find_option(context.classifier.read, decision, text)
+
+
+def find_option(read: Callable[[str], Reading], decision: Decision, text: str) -> Option | None:
     """The one option that a text asserts; a text that asserts several decides nothing."""
-    reading = context.classifier.read(text)
-    if superseded or reading.unclear:
+    reading = read(text)
+    if reading.unclear:
         return None
     asserted = [option for option in decision.options if option.fact in reading.asserted]
     return asserted[0] if len(asserted) == 1 else None
@@ -56,7 +92,8 @@ def _from_memory(context: Context, decision: Decision, entries: Sequence[ReadEnt
         (entry, option)
         for entry in entries
         if is_for(entry, context.place)
-        and (option := option_of(context, decision, entry.text, superseded=bool(entry.hit.superseded)))
+        and not entry.hit.superseded
+        and (option := find_option(context.classifier.hear, decision, entry.text))
     ]
     if not usable or context.policy is None:
         return None

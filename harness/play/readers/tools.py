@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, Field, ValidationError
 
 from harness.log.calls import ToolUse
-from harness.log.events import Read
-from harness.model.scenario import Decision, Job
+from harness.log.parts import Read
+from harness.model.job import Decision, Job
 from harness.play.readers import AskMemory, Context, ReadEntry, render
 from harness.play.readers.choice import is_usable
 from harness.repo.desk import Desk, Refusal
@@ -137,28 +137,28 @@ class Toolbox:
             return ToolUse(**said, result=cut(f"refused: the arguments do not fit: {wrong}", RESULT), refused=True)
         return ToolUse(**said, result=result or NOTHING)
 
-    def _list(self, asked: _Path) -> str:
-        return cut("\n".join(self.desk.list_files(asked.path)), RESULT)
+    def _list(self, arguments: _Path) -> str:
+        return cut("\n".join(self.desk.list_files(arguments.path)), RESULT)
 
-    def _read(self, asked: _Part) -> str:
-        lines = self.desk.read_file(asked.path).splitlines()
+    def _read(self, arguments: _Part) -> str:
+        lines = self.desk.read_file(arguments.path).splitlines()
         shown: list[str] = []
         size = 0
-        for line in lines[asked.start - 1 :]:
+        for line in lines[arguments.start - 1 :]:
             said = cut(line, LINE)
             size += len(said) + 1
             if size > RESULT:
                 break
             shown.append(said)
-        rest = len(lines) - (asked.start - 1) - len(shown)
+        rest = len(lines) - (arguments.start - 1) - len(shown)
         text = "\n".join(shown)
-        self.seen.lines += [Line(asked.path, at, line) for at, line in enumerate(shown, asked.start)]
+        self.seen.lines += [Line(arguments.path, at, line) for at, line in enumerate(shown, arguments.start)]
         name = sha256(text.encode()).hexdigest()
-        self.seen.reads.append(Read(decision="", path=asked.path, digest=name, tokens=self.context.count(text)))
-        return f"{text}\n(cut: read on from start {asked.start + len(shown)})" if rest > 0 else text
+        self.seen.reads.append(Read(decision="", path=arguments.path, digest=name, tokens=self.context.count(text)))
+        return f"{text}\n(cut: read on from start {arguments.start + len(shown)})" if rest > 0 else text
 
-    def _search(self, asked: _Search) -> str:
-        found = self.desk.search_text(asked.text, asked.path)
+    def _search(self, arguments: _Search) -> str:
+        found = self.desk.search_text(arguments.text, arguments.path)
         for hit in found:
             path, _, rest = hit.partition(":")
             number, _, text = rest.partition(": ")
@@ -166,18 +166,18 @@ class Toolbox:
                 self.seen.lines.append(Line(path, int(number), text))
         return cut("\n".join(found), RESULT)
 
-    def _edit(self, asked: _Edit) -> str:
-        self.desk.edit_file(asked.path, asked.old, asked.new)
+    def _edit(self, arguments: _Edit) -> str:
+        self.desk.edit_file(arguments.path, arguments.old, arguments.new)
         return "edited"
 
-    def _run(self, asked: _Number) -> str:
-        check = self.desk.run_check(asked.number)
+    def _run(self, arguments: _Number) -> str:
+        check = self.desk.run_check(arguments.number)
         return cut(f"exit {check.exit}\n{check.output}", RESULT)
 
-    def _recall(self, asked: _Question) -> str:
-        if not 1 <= asked.point <= len(self.job.decisions):
-            raise Refusal(f"there is no point {asked.point}: they are 1 to {len(self.job.decisions)}")
-        return self.recall(self.job.decisions[asked.point - 1], asked.query)
+    def _recall(self, arguments: _Question) -> str:
+        if not 1 <= arguments.point <= len(self.job.decisions):
+            raise Refusal(f"there is no point {arguments.point}: they are 1 to {len(self.job.decisions)}")
+        return self.recall(self.job.decisions[arguments.point - 1], arguments.query)
 
     def recall(self, decision: Decision, query: str) -> str:
         """What the memory brings for a decision, as the model is shown it."""
@@ -197,9 +197,9 @@ class Toolbox:
         self.seen.tokens += self.context.count(text)
         return text
 
-    def _remember(self, asked: _Note) -> str:
+    def _remember(self, arguments: _Note) -> str:
         assert self.context.remember is not None, "it is offered where it can be done"
-        if not self.context.remember(asked.text):
+        if not self.context.remember(arguments.text):
             raise Refusal("the memory did not keep it")
         return "kept"
 

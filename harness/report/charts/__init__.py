@@ -6,7 +6,19 @@ from collections.abc import Sequence
 
 from harness.metrics.footprint import Sample
 from harness.model.results import Results
-from harness.report.charts import cost, deletion, footprint, frontier, growth, noise, policies, stale, stories, work
+from harness.report.charts import (
+    cost_chart,
+    deletion_chart,
+    footprint,
+    frontier,
+    growth,
+    noise,
+    policies,
+    stale,
+    stories,
+    ways_chart,
+    work_chart,
+)
 from harness.report.charts.chart import Chart
 from harness.report.model import growth as growing
 
@@ -21,14 +33,14 @@ def charts(results: Results, samples: Sequence[Sample] = ()) -> list[Chart]:
     """
     drawn = (
         frontier.chart(results),
-        work.chart(results),
+        work_chart.chart(results),
         noise.chart(results),
         stale.chart(results),
         stories.chart(results),
-        cost.chart(results),
+        cost_chart.chart(results),
         footprint.chart(results, samples),
-        deletion.chart(results),
+        deletion_chart.chart(results),
         growth.chart(growing.list_levels(results, samples)),
-        policies.chart(results),
+        policies.chart(results) or ways_chart.chart(results),
     )
     return [chart for chart in drawn if chart is not None]

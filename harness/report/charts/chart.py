@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from harness.machine import extras
 from harness.model.results import Pooled, Results
 from harness.report import words
-from harness.report.charts.drawing import INK, PALE, ROW, SOFT, VERMILLION, Scale, Shape, Sheet
+from harness.report.charts.sheet import INK, PALE, ROW, SOFT, VERMILLION, Scale, Shape, Sheet
 from harness.report.model import table
 
 NARROW = 126
@@ -88,7 +88,7 @@ def place(results: Results, names: Iterable[str], y: float) -> Iterator[tuple[st
         y += ROW
 
 
-def apart(sheet: Sheet, results: Results, rows: Iterable[tuple[str, float]]) -> None:
+def draw_separator(sheet: Sheet, results: Results, rows: Iterable[tuple[str, float]]) -> None:
     """The line above the first control."""
     first = next((y for name, y in rows if table.group(results, name) == "control"), None)
     if first is not None:

@@ -12,8 +12,8 @@ from harness.model.backend import SOUND
 from harness.model.results import Results
 from harness.report import words
 from harness.report.charts.chart import WARM, Chart, finish, rank, short, show
-from harness.report.charts.cost import compact
-from harness.report.charts.drawing import INK, PALE, SOFT, WIDTH, Scale, Sheet
+from harness.report.charts.cost_chart import compact
+from harness.report.charts.sheet import INK, PALE, SOFT, WIDTH, Scale, Sheet
 
 NAME, TITLE = "time-and-storage", "Time and storage by number of memories, on the machine of this run"
 HEADS = ("backend", "what", "memories", "samples", "median", "middle half")
@@ -88,8 +88,8 @@ def says(body: Sequence[Sequence[str]]) -> str:
     for row in last.values():
         among.setdefault(row[2], []).append(f"{row[0]} {row[4]} ms")
     parts = [f"among {sizes} memories {words.join_words(each)}" for sizes, each in among.items()]
-    told = f"Median time of a recall, {'; '.join(parts)}. " if parts else ""
-    return f"{told}Times and bytes are those of the machine that played: no ranking."
+    sentence = f"Median time of a recall, {'; '.join(parts)}. " if parts else ""
+    return f"{sentence}Times and bytes are those of the machine that played: no ranking."
 
 
 def _sheet(names: Sequence[str], table: Mapping[tuple[str, What], list[SizePoint]]) -> Sheet:

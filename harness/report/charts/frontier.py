@@ -9,17 +9,18 @@ from typing import NamedTuple
 from harness.compare.rows import COLD
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.metrics.tokens import TOKENS_PER_JOB
-from harness.model.results import Results
+from harness.model.results import Pooled, Results
+from harness.model.trial import ReadPolicy
 from harness.report import words
 from harness.report.charts.chart import STAR, Chart, explain_star, finish, rank, short, show, star
-from harness.report.charts.cost import compact
-from harness.report.charts.drawing import BLUE, PALE, SOFT, VERMILLION, Scale, Sheet
+from harness.report.charts.cost_chart import compact
 from harness.report.charts.policies import spread
+from harness.report.charts.sheet import BLUE, PALE, SOFT, VERMILLION, Scale, Sheet
 from harness.report.model import ways
 from harness.report.model.ways import Spread
 
 NAME, TITLE = "frontier", "Right decisions over tokens per completed job"
-HEADS = ("backend", "write", "right decisions", "tokens per completed job", "beaten by")
+HEADS = ("backend", "write", "right decisions", "tokens per completed job", "beaten, however the agent reads, by")
 NO_MEMORY = "no memory"
 _LEFT, _RIGHT, _TOP, _HEIGHT, _APART = 42, 300, 16, 250, 14
 """The edges of the plot, the least height of its bottom, and what lies between two names."""
@@ -48,8 +49,8 @@ def chart(results: Results) -> Chart | None:
         for each in points
     ]  # fmt: skip
     starred = explain_star(results, [each.name for each in points])
-    told = " ".join(filter(None, [says(body), starred]))
-    return finish(_sheet(results, points, starred), NAME, "needs", TITLE, told, HEADS, body)
+    caption = " ".join(filter(None, [says(body), starred]))
+    return finish(_sheet(results, points, starred), NAME, "needs", TITLE, caption, HEADS, body)
 
 
 def _find_point(results: Results, name: str) -> Point | None:
@@ -59,16 +60,29 @@ def _find_point(results: Results, name: str) -> Point | None:
 
 
 def list_better(point: Point, points: Sequence[Point]) -> list[str]:
-    """The rows that decide at least as much right for at most as many tokens, and one of both strictly, by the lowest
-    count and the highest price of their read policies."""
+    """The rows that decide at least as much right for at most as many tokens, and one of both strictly, under every
+    read policy."""
+    return [each.name for each in points if each.name != point.name and _beats(each, point)]
 
-    def rate(each: Point) -> tuple[float, float]:
-        return each.right.numbers[0], -each.paid.numbers[1]
 
-    own = rate(point)
-    return [
-        each.name for each in points if rate(each) != own and all(a >= b for a, b in zip(rate(each), own, strict=True))
-    ]
+def _beats(one: Point, other: Point) -> bool:
+    reads = {*one.right.by_read, *other.right.by_read} - {None} or {None}
+    leads = [
+        (ways.count(_under(one.right, read)) - ways.count(_under(other.right, read)),
+         ways.count(_under(other.paid, read)) - ways.count(_under(one.paid, read)))
+        if all(_has(each, read) for each in (one.right, one.paid, other.right, other.paid)) else (-1.0, -1.0)
+        for read in reads
+    ]  # fmt: skip
+    return all(min(each) >= 0 for each in leads) and any(max(each) > 0 for each in leads)
+
+
+def _has(found: Spread, read: ReadPolicy | None) -> bool:
+    return read in found.by_read or None in found.by_read
+
+
+def _under(found: Spread, read: ReadPolicy | None) -> Pooled:
+    """Without a memory there is one number, whatever the read policy."""
+    return found.by_read[read] if read in found.by_read else found.by_read[None]
 
 
 def says(body: Sequence[Sequence[str]]) -> str:
@@ -77,7 +91,7 @@ def says(body: Sequence[Sequence[str]]) -> str:
     if not best:
         return "No memory is beaten by none of these: none decides as much right for as few tokens."
     named = words.join_words([f"{row[0]} ({row[2]} right, {row[3]} tokens)" for row in best])
-    return f"No other row decides more right for fewer tokens than {named}."
+    return f"However the agent reads, no other row beats {named}: more right decisions, or fewer tokens for as many."
 
 
 def _sheet(results: Results, points: Sequence[Point], starred: str) -> Sheet:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from harness.model.results import Pooled
 from harness.report import words
 from harness.report.charts.chart import WARM, Chart, counts, finish, short, show, tell
-from harness.report.charts.cost import compact
-from harness.report.charts.drawing import PALE, SOFT, VERMILLION, WIDTH, Scale, Sheet
+from harness.report.charts.cost_chart import compact
+from harness.report.charts.sheet import PALE, SOFT, VERMILLION, WIDTH, Scale, Sheet
 from harness.report.model.growth import Level
 
 NAME, TITLE = "growth", "As the memory grows: recall, stale exposure, time and bytes"
@@ -60,15 +60,17 @@ def says(levels: Sequence[Level]) -> str:
         first, last = own[0], own[-1]
         if first is last:
             continue
-        told = [
+        sentences = [
             _change("recalls", first.recalled, last.recalled),
             _change("shows stale in", first.exposed, last.exposed),
         ]
         if first.seconds is not None and last.seconds is not None:
-            told.append(f"takes {_number(last.seconds, 1e3)} ms for a recall (before {_number(first.seconds, 1e3)})")
+            sentences.append(
+                f"takes {_number(last.seconds, 1e3)} ms for a recall (before {_number(first.seconds, 1e3)})"
+            )
         if first.bytes is not None and last.bytes is not None:
-            told.append(f"keeps {_number(last.bytes, 1e-3)} kB (before {_number(first.bytes, 1e-3)})")
-        if known := list(filter(None, told)):
+            sentences.append(f"keeps {_number(last.bytes, 1e-3)} kB (before {_number(first.bytes, 1e-3)})")
+        if known := list(filter(None, sentences)):
             parts.append(f"{show(name)} {words.join_words(known)}")
     if not parts:
         return "No backend was played at several levels."

@@ -8,7 +8,7 @@ from harness.metrics.recall import RECALL
 from harness.model.results import Contrast, Pooled, Results
 from harness.report import words
 from harness.report.charts.chart import CONTROLS, WARM, Chart, count, counts, finish, show, tell, within
-from harness.report.charts.drawing import PALE, SOFT, WIDTH, Scale, Sheet
+from harness.report.charts.sheet import PALE, SOFT, WIDTH, Scale, Sheet
 from harness.report.model import table, ways
 
 NAME, TITLE = "recall-by-noise", "Answers recalled, by how much noise is in the memory"
@@ -45,8 +45,8 @@ def chart(results: Results) -> Chart | None:
             points = [(each.noise, each.measures[RECALL]) for each in rows[name]]
             _panel(sheet, WIDTH / ACROSS * (at % ACROSS), top + at // ACROSS * _TALL, name, points)
     sheet.text(0, sheet.height + 6, "upper line: all answers; lower line: none", colour=SOFT)
-    told = f"{says([row for row in body if row[0] in real])} {ways.tell_best(results)}"
-    return finish(sheet, NAME, "recalled", TITLE, told, HEADS, body)
+    caption = f"{says([row for row in body if row[0] in real])} {ways.tell_best(results)}"
+    return finish(sheet, NAME, "recalled", TITLE, caption, HEADS, body)
 
 
 def says(body: Sequence[Sequence[str]]) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import get_args
 
 from harness.metrics.acting import STALE_USE
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Pooled, Results
-from harness.model.trial import READ_POLICIES, ReadPolicy, WritePolicy
+from harness.model.trial import READ_POLICIES, USUAL_WRITES, ReadPolicy, WritePolicy
 from harness.report.charts.chart import Chart, count, counts, finish, rank, show, tell, within
-from harness.report.charts.drawing import BLUE, INK, PALE, SOFT, VERMILLION, WIDTH, Dash, Scale, Shape, Sheet
+from harness.report.charts.sheet import BLUE, INK, PALE, SOFT, VERMILLION, WIDTH, Dash, Scale, Shape, Sheet
 from harness.report.model import ways
 
 NAME, TITLE = "policies", "What it changes how memory is written and read"
@@ -19,7 +18,7 @@ HEADS = (
 )  # fmt: skip
 BEST = " (best)"
 """Stands behind the write policy under which a row decides best."""
-WRITES: tuple[WritePolicy, ...] = get_args(WritePolicy)
+WRITES = USUAL_WRITES
 MEASURES = {STALE_USE: "acted on stale", DECISIONS_RIGHT: "decided right"}
 LOOK: Mapping[ReadPolicy, tuple[Shape, str, Dash]] = {
     "trusting": ("circle", INK, ()),
@@ -38,7 +37,7 @@ def chart(results: Results) -> Chart | None:
         if each.noise == noise and each.read_policy in READ_POLICIES
     }
     names = [name for name in rank(results) if any(key[0] == name for key in table)]
-    if not names:
+    if not names or not ways.are_usual(results):  # the chart of all ways has them
         return None
     best = {name: ways.best_write(results, name) for name in names}
     body = [
@@ -60,14 +59,14 @@ def says(body: Sequence[Sequence[str]]) -> str:
     other one, and how much of them is up to the reader."""
     names = list(dict.fromkeys(row[0] for row in body))
     best, other = ({name: _reach(body, name, best=best) for name in names} for best in (True, False))
-    told = [
+    sentences = [
         f"{name} {best[name]}" + (f" instead of {other[name]}" if other[name] else "") for name in names if best[name]
     ]  # fmt: skip
-    if not told:
+    if not sentences:
         return "Decisions acted on stale rules were not measured."
     return (
         "Decisions acted on stale rules, over the ways to read, written as suits each backend best"
-        f"{' instead of the other way' if any(other.values()) else ''}: {'; '.join(told)}."
+        f"{' instead of the other way' if any(other.values()) else ''}: {'; '.join(sentences)}."
     )
 
 

@@ -11,7 +11,7 @@ from harness.model.results import Pooled, Results
 from harness.model.scenario import Kind
 from harness.report import words
 from harness.report.charts.chart import WARM, WARM_SHAPE, Chart, counts, finish, rank, show, tell, within
-from harness.report.charts.drawing import PALE, SOFT, WIDTH, Scale, Sheet
+from harness.report.charts.sheet import PALE, SOFT, WIDTH, Scale, Sheet
 from harness.report.model import ways
 
 NAME, TITLE = "stale-by-kind", "Acted on a rule that no longer held, by kind of story"
@@ -27,7 +27,7 @@ def chart(results: Results) -> Chart | None:
     for story in results.stories:
         stories[story.kind] += 1
     stories = {kind: n for kind, n in stories.items() if n}
-    table = _pool(results, names, list(stories))
+    table = _pool_kinds(results, names, list(stories))
     if not any(pooled.value is not None for pooled in table.values()):
         return None
     told_stories = {**stories, ALL: len(results.stories)}
@@ -37,11 +37,11 @@ def chart(results: Results) -> Chart | None:
         for kind, n in told_stories.items()
     ]
     sheet = _sheet(names, told_stories, table)
-    told = f"{says(body)} {ways.tell_best(results)}"
-    return finish(sheet, NAME, "stale", TITLE, told, heads, body)
+    caption = f"{says(body)} {ways.tell_best(results)}"
+    return finish(sheet, NAME, "stale", TITLE, caption, heads, body)
 
 
-def _pool(results: Results, names: Sequence[str], kinds: Sequence[str]) -> StaleTable:
+def _pool_kinds(results: Results, names: Sequence[str], kinds: Sequence[str]) -> StaleTable:
     """Kind and backend -> the measure in the write policy that suits the backend best, read as the headline is."""
     read, found = results.run.conditions.headline_read, dict[tuple[str, str], Pooled]()
     for name in names:

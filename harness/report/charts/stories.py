@@ -11,7 +11,7 @@ from harness.model.results import Results
 from harness.model.trial import Measured
 from harness.report import words
 from harness.report.charts.chart import Chart, finish, rank, short, show
-from harness.report.charts.drawing import BLUE, INK, SOFT, VERMILLION, WIDTH, Sheet
+from harness.report.charts.sheet import BLUE, INK, SOFT, VERMILLION, WIDTH, Sheet
 from harness.report.charts.stale import lines
 from harness.report.model import ways
 

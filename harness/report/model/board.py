@@ -23,7 +23,7 @@ JUDGES = {**work.JUDGES, **trust.JUDGES}
 
 FAILED = (
     "In the columns of trust a number counts the cases that failed, of all that were tried: 0 is best. Promises counts "
-    "the operations that were tried, Speed is a time."
+    "the operations that were tried, Drill speed is a time, taken in the drill keeping."
 )
 """How every column of trust counts, in all outputs."""
 TOPICS = {"decisions": "work", "stale": "stale", "recalled": "recalled", "cost": "cost", "sources": "proven"}
@@ -141,17 +141,18 @@ def collect(results: Results) -> Board:
 
 
 def _judge(results: Results, key: str, column: Column) -> Score:
-    """Without a memory there is nothing to ask it; where calls failed, nothing is good because little went wrong."""
+    """Without a memory there is nothing to ask it; where many calls failed, nothing is good as little went wrong."""
     if key == COLD and column.id not in (work.DECISIONS, work.COST):
         return DASH
     score = JUDGES.get(column.id, trust.judge)(results, key, column)
-    failing = score.judgement in ("good", "middling") and key in results.beyond()
+    failing = score.judgement in ("good", "middling") and key in results.doubted()
     return replace(score, judgement="open", word="calls failed") if failing else score
 
 
 def _make_head(results: Results, column: Column) -> Head:
-    beside = "failed" if column.order and column.id not in trust.JUDGES else column.counts
-    return Head(column.id, column.head, f"{column.asks} Counted: {column.counts}.", beside,
+    beside = "failed" if column.order and column.id not in trust.JUDGES else column.shows or column.counts
+    shown = f" Shown: {column.shows}." if column.shows else ""
+    return Head(column.id, column.head, f"{column.asks} Counted: {column.counts}.{shown}", beside,
                 TOPICS.get(column.id) or _find_topic(results, column), column.clean)  # fmt: skip
 
 
@@ -171,7 +172,9 @@ def _make_absent(reason: str) -> Score:
 
 def _list_notes(results: Results, key: str) -> Iterator[str]:
     if key in results.beyond():
-        yield "calls failed"
+        failed = sum(each.count for each in results.beyond()[key])
+        calls = results.calls.get(key)
+        yield f"{failed:,} of {calls:,} calls failed" if calls else "calls failed"
     if key in results.like_oracle:
         yield "decides and recalls as the oracle, which is handed the answers"
 
@@ -185,9 +188,9 @@ def _tell_equals(results: Results) -> Iterator[str]:
 
 def _tell_bounds(results: Results) -> str:
     """A sentence, or nothing where no control played."""
-    told = [
+    sentences = [
         f"{name} memory possible {words.number(pooled.hits)}"
         for control, name in (("oracle", "the best"), ("stale_oracle", "the worst"))
         if (pooled := table.find_pooled(results, control, DECISIONS_RIGHT)) is not None and pooled.hits is not None
     ]
-    return f"Right decisions: {', '.join(told)}." if told else ""
+    return f"Right decisions: {', '.join(sentences)}." if sentences else ""

@@ -11,7 +11,7 @@ from harness.metrics.recall import RECALL
 from harness.metrics.tokens import TOKENS_TOTAL
 from harness.model.results import Comparison, Family, Results
 from harness.report import words
-from harness.report.model import table
+from harness.report.model import table, ways
 from harness.report.model.table import Figure, figure, group, list_ranked, show_name
 
 
@@ -113,7 +113,7 @@ def describe_verified(results: Results) -> Iterator[str]:
 
 
 FAMILIES: Mapping[Family, str] = {
-    "cold": "with no memory", "pairs": "between backends", "dump": "with full_context",
+    "cold": "with no memory", "writes": "append with look-up", "pairs": "between backends", "dump": "with full_context",
 }  # fmt: skip
 
 
@@ -142,6 +142,8 @@ class Compared:
 def describe(results: Results, each: Comparison) -> Compared:
     """One comparison, shown or not."""
     left, right = (table.name_row(results, name) for name in (each.left, each.right))
+    if each.family == "writes":
+        left, right = f"{left}, {ways.WRITES['append']}", f"{right}, {ways.WRITES[each.write_policy]}"
     verdicts = {"left-better": f"{left} better", "right-better": f"{right} better"}
     show = words.share if results.definitions[each.measure].unit == "proportion" else words.number
     ends = (

@@ -102,5 +102,5 @@ def _list_bad(results: Results, board: Board, gated: set[tuple[str, str]]) -> It
 
 def _describe_failed(member: Member) -> Case:
     """What was tried and broke, which is bad and has no number."""
-    told = f"{words.label(member.definition.name)}: failed"
-    return Case(member.definition.name, told, 0, 0)
+    sentence = f"{words.label(member.definition.name)}: failed"
+    return Case(member.definition.name, sentence, 0, 0)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from harness.compare import costs, statements
-from harness.compare.costs import Cost
+from harness.compare import cost_model, statements
+from harness.compare.cost_model import Cost
 from harness.compare.rows import headline
 from harness.compare.scoring import ScoredDrill, ScoredStory
 from harness.log.folder import Folder
@@ -66,7 +66,7 @@ class Evidence(NamedTuple):
 
 def read(folder: Folder, processes: int = 1) -> tuple[Results, Evidences]:
     """The results of a run, and what the page shows of each story and drill: every log is read once."""
-    return statements.results_and(folder, partial(show, replay=Replay.of(folder.read())), processes)
+    return statements.score_run(folder, partial(show, replay=Replay.of(folder.read())), processes)
 
 
 def show(scored: ScoredStory | ScoredDrill, replay: Replay) -> StoryEvidence | DrillEvidence:
@@ -81,7 +81,7 @@ def _guard(log: Log | Transcript, problems: list[str], make: Callable[[], None])
 
 
 def _show_story(story: ScoredStory, replay: Replay) -> StoryEvidence:
-    told, problems, samples = list[StoryTimelines | None](), list[str](), list[Sample]()
+    timelines, problems, samples = list[StoryTimelines | None](), list[str](), list[Sample]()
     paid = list[Cost]()
     layers = dict[str, list[deletion.LayerVerdict]]()
     primary = {cell.trial for cell in story.cells if headline(cell, story.frame.conditions)}
@@ -91,11 +91,11 @@ def _show_story(story: ScoredStory, replay: Replay) -> StoryEvidence:
         if log.trial.backend and log.trial.id in primary:
             layers.setdefault(log.trial.backend, []).extend(deletion.layers(log))
 
-    _guard(story.logs[0], problems, lambda: told.append(timeline.tell_story(story, replay)))
-    _guard(story.logs[0], problems, lambda: paid.extend(costs.cost_story(story.views)))
+    _guard(story.logs[0], problems, lambda: timelines.append(timeline.tell_story(story, replay)))
+    _guard(story.logs[0], problems, lambda: paid.extend(cost_model.cost_story(story.views)))
     for log in story.logs:
         _guard(log, problems, partial(look, log))
-    return StoryEvidence(told[0] if told else None, layers, samples, paid, problems)
+    return StoryEvidence(timelines[0] if timelines else None, layers, samples, paid, problems)
 
 
 def _show_drill(drill: ScoredDrill, replay: Replay) -> DrillEvidence:
@@ -113,7 +113,7 @@ def _show_drill(drill: ScoredDrill, replay: Replay) -> DrillEvidence:
 def gather(results: Results, parts: Iterable[StoryEvidence | DrillEvidence]) -> Evidence:
     """All of it. A story or drill that the results do not name is not shown."""
     drilled = {cell.id for cell in results.trust}
-    samples, problems, told, paid = list[Sample](), list[str](), list[StoryTimelines](), list[Cost]()
+    samples, problems, timelines, paid = list[Sample](), list[str](), list[StoryTimelines](), list[Cost]()
     layers, receipts = dict[str, list[deletion.LayerVerdict]](), dict[str, list[BadCase]]()
     for part in parts:
         samples += part.samples
@@ -122,8 +122,8 @@ def gather(results: Results, parts: Iterable[StoryEvidence | DrillEvidence]) -> 
             if part.id in drilled:
                 receipts[part.id] = part.receipts
             continue
-        told += [part.told] if part.told else []
+        timelines += [part.told] if part.told else []
         paid += part.costs
         for backend, verdicts in part.layers.items():
             layers.setdefault(backend, []).extend(verdicts)
-    return Evidence(timeline.assemble(results, told), layers, samples, costs.join(paid), receipts, problems)
+    return Evidence(timeline.assemble(results, timelines), layers, samples, cost_model.join(paid), receipts, problems)

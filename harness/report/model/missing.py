@@ -51,17 +51,17 @@ def list_missing(results: Results) -> list[Missing]:
 
 def explain_cells(board: Board) -> list[str]:
     """The cells of the scoreboard without a number: `Sources of notes: unsupported (written in the line)`."""
-    told: dict[tuple[str, str], dict[tuple[str, ...], list[str]]] = {}
+    measures_by_reason: dict[tuple[str, str], dict[tuple[str, ...], list[str]]] = {}
     for column in board.columns:
         reasons: dict[tuple[str, str], list[str]] = {}
         for row, score in board.list_scores(column.id):
             if not score.measured and score.why:
                 reasons.setdefault((score.text, score.why), []).append(row.name)
         for key, held in reasons.items():
-            told.setdefault(key, {}).setdefault(tuple(held), []).append(column.head)
+            measures_by_reason.setdefault(key, {}).setdefault(tuple(held), []).append(column.head)
     return [
         f"{words.join_words(heads)} of {words.join_words(list(held))}: "
         + (why if why.startswith(text) else f"{text} ({why})")
-        for (text, why), groups in told.items()
+        for (text, why), groups in measures_by_reason.items()
         for held, heads in groups.items()
     ]

@@ -1,34 +1,52 @@
 """Which memory for which need: rules over columns and declared capabilities, never a grade. docs/choosing.md has them.
 
 Every memory that decides worse than no memory is left out for each need. Those that fit are in the order of their right
-decisions, then of their tokens.
+decisions, then of their tokens; for the fewest tokens in the order of these. What counts is the worst way of reading.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from harness.metrics.columns import COLUMNS
 from harness.metrics.completion import DECISIONS_RIGHT
-from harness.metrics.tokens import TOKENS_PER_JOB
+from harness.metrics.tokens import TOKENS_PER_JOB, TOKENS_TOTAL
 from harness.metrics.trust import sharing
 from harness.model.results import Results
 from harness.report import words
-from harness.report.model import trust, ways
+from harness.report.model import trust, ways, work
 from harness.report.model.board import Board, BoardRow
 
 Rule = Callable[[Results, Board, BoardRow], str]
 """Why a row does not fit, or nothing."""
+Rank = tuple[float, float, str]
+"""The lowest stands first."""
+
+
+def _rank_right(results: Results, row: BoardRow) -> Rank:
+    """The most right decisions by the lowest count over the read policies, then the fewest tokens."""
+    write = ways.best_write(results, row.key)
+    right = ways.spread(results, row.key, DECISIONS_RIGHT, write)
+    paid = ways.spread(results, row.key, TOKENS_PER_JOB, write)
+    return (-right.numbers[0] if right else 0.0, paid.numbers[0] if paid else float("inf"), row.name)
+
+
+def _rank_tokens(results: Results, row: BoardRow) -> Rank:
+    """The fewest tokens by the highest count over the read policies, then by the lowest."""
+    paid = ways.spread(results, row.key, TOKENS_PER_JOB, ways.best_write(results, row.key))
+    low, high = paid.numbers if paid else (float("inf"), float("inf"))
+    return high, low, row.name
 
 
 @dataclass(frozen=True)
 class Need:
-    """What a team may ask for. rules: all of them have to hold."""
+    """What a team may ask for. rules: all of them have to hold; rank: the order of those that fit."""
 
     id: str
     asks: str
     rules: tuple[Rule, ...]
+    rank: Callable[[Results, BoardRow], Rank] = _rank_right
 
 
 @dataclass(frozen=True)
@@ -104,8 +122,17 @@ def _helps(results: Results, board: Board, row: BoardRow) -> str:
     return "" if score.judgement == "good" else score.word or "not measured"
 
 
+def _pays(results: Results, board: Board, row: BoardRow) -> str:
+    """It completes jobs, in the write policy that the scoreboard shows, and does not cost more than no memory."""
+    score = board.find(row.key, work.COST)
+    if ways.spread(results, row.key, TOKENS_PER_JOB, ways.best_write(results, row.key)) is None:
+        return ", ".join(filter(None, [score.text, score.word])) if score.measure == TOKENS_TOTAL else "not measured"
+    return score.word if score.judgement == "bad" else ""
+
+
 NEEDS = (
     Need("helps", "It has to help, whatever the agent reads first", (_helps,)),
+    Need("tokens", "It has to cost the fewest tokens for each completed job", (_pays,), _rank_tokens),
     Need("deletion", "Deleted has to be gone", (_column("deleted"),)),
     Need("users", "Several users or projects share it", (_declares("scope_user", "scope_repo"), _column("scopes"))),
     Need("processes", "Several processes write at once", (_declares("multi_process"), _drill(sharing.DRILL.name))),
@@ -115,14 +142,15 @@ NEEDS = (
 
 
 def answer(results: Results, board: Board) -> list[Answer]:
-    """One answer a need of which anything is known, then the cheapest of all."""
+    """One answer a need of which anything is known."""
     return [found for need in NEEDS if (found := _answer(results, board, need)).fit or found.others]
 
 
 def _answer(results: Results, board: Board, need: Need) -> Answer:
     fit, others = list[tuple[BoardRow, str]](), list[tuple[BoardRow, str]]()
-    for row in _order(results, board):
-        why = next(filter(None, (rule(results, board, row) for rule in (_not_failing, *need.rules, _not_worse))), "")
+    tested = [row for row in board.rows if not row.cold and row.key in results.backends]
+    for row in sorted(tested, key=lambda row: need.rank(results, row)):
+        why = next(filter(None, (rule(results, board, row) for rule in (_excuse_failing, *need.rules, _not_worse))), "")
         if why == "not measured":
             continue
         (others if why else fit).append((row, why or describe_price(results, row)))
@@ -134,21 +162,9 @@ def _not_worse(results: Results, board: Board, row: BoardRow) -> str:
     return score.word or f"decisions: {score.text}" if score.judgement == "bad" else ""
 
 
-def _not_failing(results: Results, board: Board, row: BoardRow) -> str:
+def _excuse_failing(results: Results, board: Board, row: BoardRow) -> str:
     """Whatever a row whose calls failed says may be the failures' doing."""
-    return "calls failed" if row.key in results.beyond() else ""
-
-
-def _order(results: Results, board: Board) -> Sequence[BoardRow]:
-    tested = [row for row in board.rows if not row.cold and row.key in results.backends]
-
-    def rank(row: BoardRow) -> tuple[float, float, str]:
-        write = ways.best_write(results, row.key)
-        right = ways.spread(results, row.key, DECISIONS_RIGHT, write)
-        paid = ways.spread(results, row.key, TOKENS_PER_JOB, write)
-        return (-right.numbers[0] if right else 0.0, paid.numbers[0] if paid else float("inf"), row.name)
-
-    return sorted(tested, key=rank)
+    return "calls failed" if row.key in results.doubted() else ""
 
 
 def describe_price(results: Results, row: BoardRow) -> str:

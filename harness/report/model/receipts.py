@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from harness.adapter import Hit, to_wire
-from harness.log.events import Event, Sighting
+from harness.log.events import Event
+from harness.log.parts import Sighting
 from harness.log.receipts import Receipt as Place
 from harness.log.receipts import read
 from harness.log.transcript import Broke, Called, Handled, Looked, Transcript

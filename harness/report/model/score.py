@@ -61,6 +61,7 @@ class Score:
         why: Why there is no number, or more about it.
         drill: The cell of the drill that it is of, and `measure` which of its measures.
         cases: What went wrong, the gravest first.
+        rests: How many cases the number rests on, in words, where it does not say so itself.
         bars: What a bar shows: the lowest and the highest share under each write policy, append first.
         value: What a column is sorted by: of a range its worse end.
     """
@@ -72,6 +73,7 @@ class Score:
     drill: str = ""
     measure: str = ""
     cases: tuple[Case, ...] = ()
+    rests: str = ""
     bars: tuple[tuple[float, float], ...] = ()
     value: float | None = None
 

@@ -77,7 +77,7 @@ def sections(results: Results, links: Sequence[str]) -> Iterator[Section]:
     for name in sorted(results.definitions, key=lambda name: (metrics.words_of(name).place, name)):
         by_topic.setdefault(metrics.words_of(name).topic, []).append(name)
     for topic, chosen in sorted(by_topic.items(), key=lambda known: (known[0].place, known[0].id)):
-        rows = tuple(_row(results, name) for name in chosen)
+        rows = tuple(_make_row(results, name) for name in chosen)
         says = contrasts.describe_verified(results) if topic == PROVEN else ()
         yield Section(topic, tuple(says), rows, tuple(links))
 
@@ -88,7 +88,7 @@ def list_told_in_cells(results: Results) -> list[tuple[str, str]]:
     return [(name, head) for name, head in cells if head]
 
 
-def _row(results: Results, name: str) -> MeasureRow:
+def _make_row(results: Results, name: str) -> MeasureRow:
     rows = [results.backends[each].measures for each in table.list_rows(results)]
     figures = tuple(table.figure(name, row.get(name), row.get(RECALL)) for row in rows)
     return MeasureRow(name, ARROW[results.definitions[name].better], figures)

@@ -10,6 +10,7 @@ from harness.compare.rows import COLD
 from harness.metrics.recall import CHANCE
 from harness.model.cells import Cell
 from harness.model.results import Pooled, Results, Row
+from harness.model.trial import FED
 from harness.report import words
 
 Group = Literal["ranked", "control", "cold"]
@@ -93,16 +94,18 @@ def explain_stand_in(results: Results) -> str:
 
 def explain_chance(results: Results) -> str:
     """Chance and pool, without which recall says little; per backend, as its own store has its own size."""
-    told: dict[str, list[str]] = {}
+    rows_by_reason: dict[str, list[str]] = {}
     for name in list_ranked(results):
         at_random = results.backends[name].measures.get(CHANCE)
         pools = [cell.pool for cell in list_cells(results, name)]
         if at_random and at_random.value is not None and pools:
             size = f"{min(pools)} to {max(pools)}" if min(pools) < max(pools) else f"{pools[0]}"
-            told.setdefault(f"{words.share(at_random.value)} of {size} memories", []).append(words.visible(name, 60))
-    if not told:
+            rows_by_reason.setdefault(f"{words.share(at_random.value)} of {size} memories", []).append(
+                words.visible(name, 60)
+            )
+    if not rows_by_reason:
         return ""
-    said = "; ".join(f"{words.join_words(held)} {what}" for what, held in told.items())
+    said = "; ".join(f"{words.join_words(held)} {what}" for what, held in rows_by_reason.items())
     return f"Chance of a recall at k {results.run.conditions.k} by drawing blindly: {said}."
 
 
@@ -117,4 +120,5 @@ def describe_suite(results: Results) -> str:
     """Which suite the run played, and which split of it if not all; empty for a run from before runs said so."""
     said = results.run.suite
     split = f", split {said.split}" if said and said.split != "all" else ""
-    return f"suite {words.visible(said.version, 40)}{split}" if said else ""
+    fed = FED[results.run.conditions.feed]
+    return f"suite {words.visible(said.version, 40)}{split}{fed and f' {fed}'}" if said else ""

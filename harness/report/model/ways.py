@@ -10,12 +10,25 @@ from harness.compare.rows import COLD, GOLD
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.cells import Cell
 from harness.model.results import Comparison, Pooled, Results
-from harness.model.trial import READ_POLICIES, ReadPolicy, WritePolicy
+from harness.model.trial import READ_POLICIES, USUAL_WRITES, ReadPolicy, WritePolicy
 from harness.report import words
 
-WRITES: Mapping[WritePolicy, str] = {"append": "append", "curated": "look up"}
+WRITES: Mapping[WritePolicy, str] = {
+    "append": "append", "curated": "look up", "matched": "look up by words", "expire": "expire",
+    "on-commit": "follow commits", "reviewed": "review", "deprecate": "mark as ended",
+    "deprecate-on-commit": "mark, follow commits",
+}  # fmt: skip
 """How a column or a chart calls a write policy."""
-WRITTEN: Mapping[WritePolicy, str] = {"append": "only adds notes", "curated": "looks up the old note before it writes"}
+WRITTEN: Mapping[WritePolicy, str] = {
+    "append": "only adds notes",
+    "curated": "looks up the old note before it writes",
+    "matched": "replaces the note that is worded most like the new one",
+    "deprecate": "looks up the old note and marks it as ended",
+    "expire": "deletes notes that have outlived their kind",
+    "on-commit": "follows the lines that its notes cite, at each commit",
+    "deprecate-on-commit": "marks the old note as ended, and follows cited lines",
+    "reviewed": "writes an unsure note only when it is confirmed",
+}
 """What an agent does under a write policy."""
 READS: Mapping[ReadPolicy, str] = {
     "trusting": "takes the first note it gets",
@@ -84,7 +97,7 @@ def list_reads(results: Results, row: str = "") -> list[ReadPolicy]:
     return sorted(known, key=lambda read: read != results.run.conditions.headline_read)
 
 
-def pool(results: Results, row: str, measure: str, write: WritePolicy, read: ReadPolicy) -> Pooled | None:
+def pool_way(results: Results, row: str, measure: str, write: WritePolicy, read: ReadPolicy) -> Pooled | None:
     """A measure under one way of working, at the headline's noise; the cold arm is the same under all."""
     held = results.run.conditions
     if row == COLD or (write, read) == (held.headline_write, held.headline_read):
@@ -99,11 +112,11 @@ def pool(results: Results, row: str, measure: str, write: WritePolicy, read: Rea
 def spread(results: Results, row: str, measure: str, write: WritePolicy) -> Spread | None:
     """None: it has no number under this write policy."""
     if row == COLD:
-        own = pool(results, row, measure, write, results.run.conditions.headline_read)
+        own = pool_way(results, row, measure, write, results.run.conditions.headline_read)
         return Spread(None, {None: own}) if own is not None and own.value is not None else None
     found: dict[ReadPolicy | None, Pooled] = {}
     for read in list_reads(results):
-        own = pool(results, row, measure, write, read)
+        own = pool_way(results, row, measure, write, read)
         if own is not None and own.value is not None:
             found[read] = own
     return Spread(write, found) if found else None
@@ -113,6 +126,27 @@ def spreads(results: Results, row: str, measure: str) -> list[Spread]:
     """Under each write policy that was played, append first."""
     writes: list[WritePolicy] = [results.run.conditions.headline_write] if row == COLD else results.list_writes()
     return [each for write in writes if (each := spread(results, row, measure, write)) is not None]
+
+
+def are_usual(results: Results) -> bool:
+    """Whether no other ways of writing were played than those of a run that names none."""
+    return set(results.list_writes()) <= {*USUAL_WRITES}
+
+
+def explain_writes(results: Results) -> str:
+    """What the agent does under each way of writing that was played."""
+    if are_usual(results):
+        return "Append only adds to memory; curated looks up first and replaces what the new fact contradicts."
+    return " ".join(f"{write}: the agent {WRITTEN[write]}." for write in results.list_writes())
+
+
+def explain_bold(results: Results) -> str:
+    """Which way of writing the first number of a cell is of; empty if there is only one."""
+    if len(results.list_writes()) <= 1:
+        return ""
+    if are_usual(results):
+        return "The number in bold: the agent looks up the old note before it writes. Beneath, append: it only adds."
+    return "The number in bold: the way of writing that suits the backend best. Beneath, append, or else the next best."
 
 
 def best_write(results: Results, row: str) -> WritePolicy:
@@ -149,6 +183,19 @@ def tell_best(results: Results) -> str:
     """Of a chart with one way of working for each row."""
     read = READS[results.run.conditions.headline_read]
     return f"Each backend is written as suits it best, and the agent {read}."
+
+
+def tell_primary(results: Results) -> str:
+    """Of a table with one way of working for all rows; and which one the scoreboard shows instead."""
+    held = results.run.conditions
+    write, read = held.headline_write, held.headline_read
+    way = f"write {write} (the agent {WRITTEN[write]}), read {read} (it {READS[read]}), noise {held.headline_noise:,}"
+    told = [f"One way of working for all rows: {way}."]
+    if gold := [name for name in GOLD if name in results.backends]:
+        told.append(f"{words.join_words(gold)} {'plays' if len(gold) == 1 else 'play'} without noise.")
+    best = ["each backend under the way of writing that suits it best"] if len(results.list_writes()) > 1 else []
+    best += ["ranges over the ways of reading"] if len(list_reads(results)) > 1 else []
+    return " ".join([*told, f"The scoreboard shows {words.join_words(best)}."] if best else told)
 
 
 Standing = Literal["better", "worse", "open", "untold"]

@@ -53,11 +53,11 @@ def tell_standing(stand: Mapping[ReadPolicy, Standing]) -> tuple[Judgement, str]
         return "bad", "worse than no memory"
     if found <= {"open", "untold"}:
         return "middling", "no difference shown"
-    told = [
+    sentences = [
         f"{each} if the agent {_join(read for read, own in stand.items() if own == each)}"
         for each in ("better", "worse") if each in found
     ]  # fmt: skip
-    return "bad" if "worse" in found else "middling", "; ".join(told)
+    return "bad" if "worse" in found else "middling", "; ".join(sentences)
 
 
 def _join(reads: Iterable[ReadPolicy]) -> str:
@@ -78,7 +78,7 @@ def judge_stale(results: Results, key: str, column: Column) -> Score:
     low, high = found.shares
     word = " to ".join(dict.fromkeys(_tell_often(share) for share in found.shares))
     if high <= RARELY:
-        if right is None or (cold is not None and right.shares[0] < cold.shares[0]):
+        if right is None or not right.shares[0] or cold is None or right.shares[0] < cold.shares[0]:
             return replace(made, word="decides too little right to tell")
         return replace(made, judgement="good", word=word)
     return replace(made, judgement="bad" if low > OFTEN else "middling", word=word)
@@ -116,6 +116,7 @@ def judge_cost(results: Results, key: str, column: Column) -> Score:
     done = ways.spread(results, key, JOBS_DONE, write)
     total = f" of {done.of:,}" if done and done.of else ""
     jobs = f"{ways.show_range(*_count_jobs(found))}{total} jobs"
+    made = replace(made, rests=jobs)
     if key == COLD:
         return replace(made, word=jobs)
     if cold is None:
@@ -154,18 +155,20 @@ def _tell_unpaid(results: Results, key: str, made: Score, cold: Spread | None) -
 
 
 def _show(results: Results, key: str, measure: str) -> Score:
-    """The row's best write policy first, the other beneath it; named where there are two."""
+    """The row's best write policy first, append beneath it; named where several were played."""
     found = ways.spreads(results, key, measure)
     if not found:
         return explain_none(table.find_pooled(results, key, measure))
     write = ways.best_write(results, key)
     ordered = sorted(found, key=lambda each: each.write != write)
     several = len(results.list_writes()) > 1 and key != COLD
+    usual = ways.are_usual(results)
+    shown = [*ordered[:1], *sorted(ordered[1:], key=lambda each: each.write != "append")[:1]]
     lines = [
-        Number(_tell(each, named=several and (at > 0 or each.write != "curated")), each.first.cells)
-        for at, each in enumerate(ordered)
+        Number(_tell(each, named=several and not (usual and at == 0 and each.write == "curated")), each.first.cells)
+        for at, each in enumerate(shown)
     ]
-    bars = tuple(each.shares for each in found) if ordered[0].first.hits is not None else ()
+    bars = tuple(each.shares for each in found if each in shown) if ordered[0].first.hits is not None else ()
     low, high = ordered[0].shares
     worse = high if results.definitions[measure].better == "lower" else low
     return Score(tuple(lines), measure=measure, bars=bars, value=worse)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness.compare.calibration import Calibration, Condition, PolicyFit, Row
-from harness.model.scenario import DecisionOutcome
+from harness.model.job import DecisionOutcome
 from harness.model.trial import READ_POLICIES, Interval
 from harness.report import words
 from harness.report.outputs.summary import code
@@ -27,19 +27,21 @@ def _lines(each: Calibration) -> Iterator[str]:
     yield "Decisions are " + " / ".join(SHOWN.values()) + ". Equal: both took the same value, or both none."
     yield ""
     heads = [f"{policy}{column}" for policy in READ_POLICIES for column in ("", ": equal")]
-    yield _row(["backend, writing, noise", "asked", "model", *heads])
-    yield _row(["---", *["---:"] * (2 + len(heads))])
-    yield from (_row(_cells(row)) for row in each.rows)
+    yield _format_row(["backend, writing, noise", "asked", "model", *heads])
+    yield _format_row(["---", *["---:"] * (2 + len(heads))])
+    yield from (_format_row(_format_cells(row)) for row in each.rows)
     yield from ("", "## Which policy, and in which order", "")
     yield (
         "Equal decisions are a mean over scenarios. The order is that of the rows without controls by right decisions: "
-        "Kendall's tau-b, 1 if both readers rank them alike, -1 if the other way round. Intervals are 95 %, resampled "
-        "over scenarios."
+        "Kendall's tau-b, 1 if both readers rank them alike, -1 if the other way round. The interval of a share is one "
+        "of 95 %, over scenarios. That of tau is the middle 95 % of what it is in resampled scenarios. It holds the "
+        "true tau less often than that, the fewer scenarios there are: chance pulls tau towards 0. So read its side of "
+        "0 alone; it tells of these rows, not of others."
     )
     yield ""
-    yield _row(["policy", "equal", "mean share", "interval", "tau", "interval", "ranks the rows"])
-    yield _row(["---", *["---:"] * 5, "---"])
-    yield from (_row(_describe(fit)) for fit in each.fits)
+    yield _format_row(["policy", "equal", "mean share", "interval", "tau", "interval", "ranks the rows"])
+    yield _format_row(["---", *["---:"] * 5, "---"])
+    yield from (_format_row(_describe(fit)) for fit in each.fits)
     yield ""
 
 
@@ -73,7 +75,7 @@ def _summary(each: Calibration) -> Iterator[str]:
         yield f"{words.plural(each.unpaired, 'trial')} of the model have no scripted one beside them."
 
 
-def _cells(row: Row) -> list[str]:
+def _format_cells(row: Row) -> list[str]:
     beside = [
         cell
         for policy in READ_POLICIES
@@ -105,5 +107,5 @@ def _interval(bounds: Interval | None) -> str:
     return f"{bounds.low:.2f} to {bounds.high:.2f}" if bounds else ""
 
 
-def _row(cells: Sequence[str]) -> str:
+def _format_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"

@@ -25,7 +25,7 @@ from harness.model.facts import STRATA
 from harness.model.results import Results, Suite
 from harness.model.scenario import Learn, Scenario, Session
 from harness.model.trial import Measure, Measured
-from harness.report.outputs import croissant
+from harness.report.outputs import croissant, messages
 from harness.report.outputs import spans as opentelemetry
 
 ExportRow = dict[str, Any]
@@ -50,7 +50,8 @@ SITTING = {
     "by": (STRING, "who works"),
     "commit": (STRING, "what is checked out then"),
 }
-TABLES: Mapping[str, Mapping[str, tuple[str, str]]] = {
+Tables = Mapping[str, Mapping[str, tuple[str, str]]]
+TABLES: Tables = {
     "facts": {
         **STORY,
         "fact": (STRING, "its id, unique in the scenario"),
@@ -99,11 +100,12 @@ TABLES: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "fact": (STRING, "the fact that leads to the option"),
     },
 }
-"""Table -> column -> its type and what it says."""
+"""Table -> column -> its type and what it says; a suite of spoken stories also has `messages`."""
 ONE = {
     "facts": "one row a fact",
     "probes": "one row a phrasing of a probe",
     "jobs": "one row an option of a decision, so that a decision has as many rows as options",
+    "messages": "one row a message of a session",
 }
 
 CELLS = {
@@ -137,14 +139,17 @@ def suite(directory: Path, stories: Sequence[Scenario], identity: Suite, publish
         published: The day on which this version of our own suite was, as ISO 8601.
     """
     makers = {"facts": _facts, "probes": _probes, "jobs": _jobs}
+    tables = dict(TABLES)
+    if any(story.spoken for story in stories):
+        makers["messages"], tables["messages"] = messages.list_rows, {**STORY, **messages.COLUMNS}
     rows = {
         name: [{**_story(story, identity), **row} for story in stories for row in make(story)]
         for name, make in makers.items()
     }
     texts = {f"{name}.jsonl": "".join(map(_line, table)) for name, table in rows.items()}
-    texts["README.md"] = _card(stories, identity, rows)
-    texts["croissant.json"] = croissant.describe(_head(identity, published), texts, TABLES)
-    with _filled(directory) as draft:
+    texts["README.md"] = _card(stories, identity, rows, tables)
+    texts["croissant.json"] = croissant.describe(_head(identity, published), texts, tables)
+    with _fill_draft(directory) as draft:
         for name, text in texts.items():
             (draft / name).write_text(text, encoding="utf-8", newline="\n")
 
@@ -156,7 +161,7 @@ def results(directory: Path, run: Folder) -> Results:
     BlobError if the run cannot be scored.
     """
     pandas = _pandas()
-    with _filled(directory) as draft:
+    with _fill_draft(directory) as draft:
         return _write_results(draft, run, pandas)
 
 
@@ -187,7 +192,7 @@ def spans(file: Path, run: Folder, *, content: bool) -> None:
 
 
 @contextmanager
-def _filled(directory: Path) -> Iterator[Path]:
+def _fill_draft(directory: Path) -> Iterator[Path]:
     """A draft of the directory; nothing that is there already is written over or mixed with."""
     try:
         with files.fill(directory) as draft:
@@ -267,7 +272,7 @@ def _jobs(story: Scenario) -> Iterator[ExportRow]:
                     "run": job.run,
                     "decision": decision.id,
                     "question": decision.question,
-                    "edits": [edit.path for edit in decision.edits],
+                    "edits": [edit.path for edit in option.edits or decision.edits],
                     "check": decision.check,
                     "value": option.value,
                     "verdict": option.verdict,
@@ -315,11 +320,11 @@ def _head(identity: Suite, published: str) -> dict[str, str]:
     }
 
 
-def _card(stories: Sequence[Scenario], identity: Suite, rows: Mapping[str, Sequence[ExportRow]]) -> str:
+def _card(stories: Sequence[Scenario], identity: Suite, rows: Mapping[str, Sequence[ExportRow]], tables: Tables) -> str:
     """The dataset card. Types are written down, so that a column of nulls loads as what it is."""
     own = identity.version != "private"
     head = ["---", "pretty_name: coldwarm suite", f"license: {'mit' if own else 'other'}", "language: [en]", "configs:"]
-    for name, columns in TABLES.items():
+    for name, columns in tables.items():
         head += [f"- config_name: {name}", "  data_files:", "  - split: test", f"    path: {name}.jsonl", "  features:"]
         head += [f"  - name: {column}\n    {kind}" for column, (kind, _) in columns.items()]
     kinds = len({story.kind for story in stories})
@@ -356,7 +361,7 @@ Ids are unique in a scenario: join tables by `scenario` and `fact`. `{{canary}}`
 string, which must be gone after it was forgotten. What a text merely mentions or denies, the edits in full and the
 order of all steps stand in the scenario files.
 """
-    for name, columns in TABLES.items():
+    for name, columns in tables.items():
         body += (
             f"\n## {name} ({len(rows[name]):,} rows)\n\n{ONE[name].capitalize()}.\n\n| column | type | what it says |\n"
         )

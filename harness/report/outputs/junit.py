@@ -1,8 +1,11 @@
-"""`junit.xml`: what CI servers read. A gate, a cell, a drill and a backend that could not play are test cases.
+"""`junit.xml`: what CI servers read. Gates, cells, drills, cells of the scoreboard and backends that could not play are
+test cases.
 
 Broken gate: failure. What ended badly, failed in calls beyond the allowance, or is gated and was not measured: error,
 because skipped is green everywhere.
-What a backend declares that it cannot do: skipped. Only words of coldwarm and of a fault stand in it, no memory.
+What a backend declares that it cannot do: skipped. What is bad on the scoreboard is told in a case that passed, as it
+is of a drill: only a gate demands. Without a number it is skipped. Only words of coldwarm and of a fault stand in the
+file, no memory.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from xml.etree import ElementTree
 
 from harness.model.cells import AnyCell, Faults
 from harness.model.results import Results
+from harness.report.model import board
+from harness.report.model.score import DASH, MEANING, Score
 from harness.report.words import visible
 
 TestOutcome = Literal["failure", "error", "skipped"]
@@ -28,6 +33,7 @@ class TestCase:
 
     Attributes:
         says: Why it did not pass.
+        told: What it showed, if it passed.
     """
 
     place: str
@@ -35,13 +41,19 @@ class TestCase:
     outcome: TestOutcome | None = None
     says: str = ""
     file: str | None = None
+    told: str = ""
 
 
 def text(results: Results) -> str:
     """The whole file. The same results give the same bytes; it parses, whatever a backend has said."""
     root = ElementTree.Element("testsuites", name="coldwarm")
-    suites = {"gates": _gates(results), "backends": _list_unplayed(results), "stories": _cells(results, results.cells)}
-    for name, cases in {**suites, "drills": _cells(results, results.trust)}.items():
+    suites = {
+        "gates": _gates(results),
+        "backends": _list_unplayed(results),
+        "stories": _make_cases(results, results.cells),
+    }
+    suites |= {"drills": _make_cases(results, results.trust), "scoreboard": _scores(results)}
+    for name, cases in suites.items():
         _suite(root, name, list(cases))
     ElementTree.indent(root)
     written = '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"
@@ -63,7 +75,7 @@ def _list_unplayed(results: Results) -> Iterator[TestCase]:
         yield TestCase("backends", each.backend, "skipped" if each.allowed else "error", says)
 
 
-def _cells(results: Results, cells: Iterable[AnyCell]) -> Iterator[TestCase]:
+def _make_cases(results: Results, cells: Iterable[AnyCell]) -> Iterator[TestCase]:
     failing: dict[str, list[Faults]] = {}
     for fault in chain.from_iterable(results.beyond().values()):
         failing.setdefault(fault.trial, []).append(fault)
@@ -78,6 +90,24 @@ def _cells(results: Results, cells: Iterable[AnyCell]) -> Iterator[TestCase]:
         yield TestCase(
             cell.backend or "cold", cell.id, outcome if says else None, "; ".join(says) + seen, cell.file or None
         )
+
+
+def _scores(results: Results) -> Iterator[TestCase]:
+    """A case for each row and column; none where no output has a table."""
+    made = board.collect(results)
+    for row in made.rows if not made.empty else ():
+        for column, score in zip(made.columns, row.scores, strict=True):
+            says = _tell(score)
+            outcome: TestOutcome | None = None if score.measured else "skipped"
+            yield TestCase("scoreboard", f"{row.key}: {column.head}", outcome, says, told=says)
+
+
+def _tell(score: Score) -> str:
+    """`bad: 8 of 8; deleted secrets still on disk`: what a table shows as a mark, and beside the number."""
+    if score == DASH:
+        return "not asked"
+    told = f"{MEANING[score.judgement]}: {score.text}" if score.judgement != "open" else score.text
+    return "; ".join(filter(None, [told, *(line.text for line in score.lines[1:]), score.word, score.why]))
 
 
 def _describe(fault: Faults) -> str:
@@ -101,3 +131,6 @@ def _suite(root: ElementTree.Element, name: str, cases: list[TestCase]) -> None:
         if case.outcome:
             says = visible(" ".join(case.says.split()), TEXT)
             ElementTree.SubElement(made, case.outcome, message=says).text = says  # some show the one, some the other
+        elif case.told:  # not as output, in which servers seek attachments
+            own = ElementTree.SubElement(made, "properties")
+            ElementTree.SubElement(own, "property", name="shown", value=visible(" ".join(case.told.split()), TEXT))

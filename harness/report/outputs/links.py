@@ -15,7 +15,7 @@ from harness.model.trial import Measured
 from harness.report.model.board import Board
 from harness.report.model.missing import Missing, list_missing
 from harness.report.model.score import Number, Score
-from harness.report.text.verdict import VerdictLine
+from harness.report.text.lines import VerdictLine
 from harness.report.timeline import cases
 from harness.report.timeline.timelines import Timelines
 

@@ -15,7 +15,7 @@ from harness.report import charts, words
 from harness.report.model import (
     board,
     contrasts,
-    costs,
+    cost_table,
     demands,
     drills,
     evidence,
@@ -25,6 +25,7 @@ from harness.report.model import (
     needs,
     sections,
     table,
+    ways,
 )
 from harness.report.model.evidence import DrillEvidence, StoryEvidence
 from harness.report.outputs import links, templating
@@ -74,6 +75,9 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             },
             stand_in=table.explain_stand_in(results),
             groups={name: table.group(results, name) for name in names},
+            primary=ways.tell_primary(results),
+            in_bold=ways.explain_bold(results),
+            writes=ways.explain_writes(results),
             anchors=anchors,
             chance=table.explain_chance(results),
             cannot_say=limits.explain(results),
@@ -106,7 +110,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             means={name: each.formula for name, each in definitions.items()},
             wrong={name: words.fault(each) for name, each in results.trust_definitions.items()},
             units={name: each.unit for name, each in definitions.items()},
-            cost=costs.on_page(seen.costs, results.run.prices),
+            cost=cost_table.on_page(seen.costs, results.run.prices),
             glossary=glossary.WORDS,
             arrow=sections.ARROW,
         )

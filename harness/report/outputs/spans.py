@@ -19,7 +19,7 @@ from harness.log.reader import Log
 Span = dict[str, Any]
 INTERNAL, CLIENT, FAILED = 1, 3, 2
 """Kinds of a span, and the code of a status, as numbers of the protocol."""
-OPERATIONS = {"remember": "create_memory", "supersede": "update_memory"}
+OPERATIONS = {"remember": "create_memory", "observe": "create_memory", "supersede": "update_memory"}
 
 
 def write(run: Folder, content: bool = False) -> Iterator[str]:
@@ -68,7 +68,7 @@ def _tell(event: Event, log: Log, content: bool) -> Mapping[str, Any] | None:
     """The attributes of a call, None for what is no call that the conventions know."""
     if isinstance(event, Wrote):
         items = log.items(event)
-        count = len(items) if event.op == "remember" else len(event.replaces)
+        count = len(event.replaces) if event.op == "supersede" else len(items)
         records = [{"content": written.item.text} for written in items]
         return _operation(
             OPERATIONS[event.op], count, event.replaces, {"gen_ai.memory.records": records} if content else {}

@@ -85,14 +85,14 @@ def _gates(results: Results, made: Board) -> list[str]:
     if not results.gates:
         return []
     counts = Counter(gate.verdict for gate in results.gates)
-    told = f"{counts['broken']} broken, {counts['not-measured']} not measured, {counts['held']} held"
+    sentence = f"{counts['broken']} broken, {counts['not-measured']} not measured, {counts['held']} held"
     bad = [gate for verdict in ("broken", "not-measured") for gate in results.gates if gate.verdict == verdict]
     mark = {"broken": "\u2715", "not-measured": "?"}
     lines = [f"- {mark[gate.verdict]} {gate.verdict.replace('-', ' ')}: {code(gate.says, 400)}" for gate in bad]
     if left := demands.collect(results, made).lines:
         lines += [*([""] if lines else []), "**Problems that none of your gates checks**", ""]
         lines += [f"- {_safe(line)}" for line in left]
-    return [f"**Gates: {told}**", "", *lines, *([""] if lines else [])]
+    return [f"**Gates: {sentence}**", "", *lines, *([""] if lines else [])]
 
 
 def _show_board(results: Results, made: Board) -> list[str]:
@@ -102,11 +102,11 @@ def _show_board(results: Results, made: Board) -> list[str]:
     lines = [[_name(row), *map(_show, row.scores)] for row in made.rows]
     legend = ", ".join(f"{SHAPES[each]} {word}" for each, word in MEANING.items() if each != "open")
     notes = [f"{row.name}: {note}." for row in made.rows for note in row.notes]
-    told = [f"{legend}.", board.FAILED if made.trust else "", made.bounds, *notes, table.explain_stand_in(results)]
+    sentences = [f"{legend}.", board.FAILED if made.trust else "", made.bounds, *notes, table.explain_stand_in(results)]
     return [
         *_grid(["Backend", *(column.head for column in made.columns)], lines),
         "",
-        _safe(" ".join(filter(None, told))),
+        _safe(" ".join(filter(None, sentences))),
         "",
     ]
 

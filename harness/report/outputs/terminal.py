@@ -12,17 +12,18 @@ from rich.text import Text
 
 from harness.model.results import Results
 from harness.report import words
-from harness.report.model import board, demands, faults, missing, table
+from harness.report.model import board, demands, faults, missing, table, ways
 from harness.report.model.board import Board, BoardRow
 from harness.report.model.score import MEANING, SHAPES, Judgement, Score
 from harness.report.text import verdict
+from harness.report.text.lines import Tone
 
 NAME = 26
 """Characters of a name that stand in one line; a longer one is folded."""
 REASONS = 6
 """Reasons that a screen has room for; the page has all of them."""
 STYLES: Mapping[Judgement, str] = {"good": "green", "middling": "yellow", "bad": "bold red", "open": "dim"}
-TONES: Mapping[verdict.Tone, str] = {"good": "\u2713", "bad": "\u25b2", "plain": "\u2022"}
+TONES: Mapping[Tone, str] = {"good": "\u2713", "bad": "\u25b2", "plain": "\u2022"}
 
 
 def show(results: Results, out: Console) -> None:
@@ -83,20 +84,22 @@ def _name(row: BoardRow) -> Text:
 
 
 def _cell(score: Score) -> Text:
-    """The mark and the number, beneath them what the other write policy reaches."""
+    """The mark and the number, beneath them what it rests on and what the other write policy reaches."""
     mark = f"{score.shape} " if score.judgement != "open" else "  "
     made = Text(mark, style=STYLES[score.judgement])
     made.append(score.text, style="" if score.measured else "dim italic")
-    for line in score.lines[1:]:
-        made.append(f"\n  {line.text}", style="dim")
+    for beneath in (*filter(None, [score.rests]), *(line.text for line in score.lines[1:])):
+        made.append(f"\n  {beneath}", style="dim")
     return made
 
 
 def _explain_board(results: Results, made: Board) -> Iterator[str]:
     """How to read the table, what holds of whole rows, and why cells have no number."""
     yield "  ".join(f"{SHAPES[judgement]} {word}" for judgement, word in MEANING.items())
-    if len(results.list_writes()) > 1:
-        yield "A number alone: the agent looks up the old note before it writes. With append: it only adds."
+    if len(writes := results.list_writes()) > 1:
+        legend = (f"{ways.WRITES[write]}: the agent {ways.WRITTEN[write]}." for write in writes)
+        usual = "A number alone: the agent looks up the old note before it writes. With append: it only adds."
+        yield usual if ways.are_usual(results) else " ".join(legend)
     if results.stories:
         yield "A range is over the note that the agent takes: the first, the newest, or one checked against git."
     yield from [board.FAILED] if made.trust else []
@@ -133,14 +136,14 @@ def describe_end(results: Results) -> str:
     drills = {cell.id: cell.status for cell in results.trust}
     failed = sum(each.count for own in results.group_faults().values() for each in own)
     faults = f"{words.plural(failed, 'call')} failed" if failed else ""
-    told = [
+    sentences = [
         _ends(trials, "trial"),
         _ends(drills, "drill"),
         faults,
         _describe_changes(results),
         _describe_gates(results),
     ]
-    return "; ".join(filter(None, told)) or "nothing was played"
+    return "; ".join(filter(None, sentences)) or "nothing was played"
 
 
 def _ends(statuses: Mapping[str, str], noun: str) -> str:

@@ -31,9 +31,15 @@ def tell(results: Results, board: Board) -> Iterator[str]:
     if results.stories:
         yield tell_reach(results)
     yield from _tell_lacking(board)
-    failing = [row.name for row in board.rows if row.key in results.beyond()]
-    if failing:
-        yield f"Nothing is said of {words.join_words(failing)}, whose calls failed."
+    doubted, failing = results.doubted(), results.beyond()
+    if names := [row.name for row in board.rows if row.key in doubted]:
+        yield f"Nothing is said of {words.join_words(names)}, whose calls failed."
+    for row in board.rows:
+        if row.key in failing.keys() - doubted.keys():
+            count = sum(each.count for each in failing[row.key])
+            brought = "it would have brought" if count == 1 else "they would have brought"
+            failed = f"{count:,} of {results.calls[row.key]:,}"
+            yield f"Of {row.name}, {failed} calls failed: what {brought} counts as missing."
     if results.stories:
         scripted = results.run.conditions.reader == SCRIPTED
         yield SCRIPT if scripted else "Another agent may decide otherwise."
@@ -51,11 +57,11 @@ def _tell_lacking(board: Board) -> Iterator[str]:
         yield f"{many[0].upper()}{many[1:]} missing in the table; what is missing has its reason there."
     elif lacking:
         whole = len(board.columns)
-        told = [
+        sentences = [
             f"{name} in {'every column' if len(heads) == whole else words.join_words(heads)}"
             for name, heads in lacking.items()
         ]
-        yield f"Without a number: {'; '.join(told)}."
+        yield f"Without a number: {'; '.join(sentences)}."
 
 
 def explain(results: Results) -> list[str]:
@@ -67,6 +73,12 @@ def explain(results: Results) -> list[str]:
     found = [first, *([DRILLS] if results.trust else []), *_tell_guesses(results)]
     many = len(results.stories)
     found.append(tell_reach(results))
+    if commits := sum(story.commits for story in results.stories):
+        told = f"{words.plural(many, 'story', 'stories')} that {words.plural(commits, 'commit')} made"
+        counted = words.plural(many, "cluster")
+        found.append(
+            f"How many cases these are: {told}. No two tell of one commit, so statistics count {counted}, not facts."
+        )
     if many < ENOUGH:
         found.append(f"How sure a number is: with fewer than {ENOUGH} stories, no interval is given.")
     if too_easy := find_dominated(results.comparisons):
@@ -80,23 +92,19 @@ def explain(results: Results) -> list[str]:
 
 
 def tell_reach(results: Results) -> str:
-    """The smallest number of stories in which a difference to no memory has to be seen to be proven here."""
+    """The number of stories below which no difference in decisions is proven, whatever it is between."""
     many = words.plural(len(results.stories), "story", "stories")
-    known = [
-        each.reach
+    able = [
+        each.reach.least
         for each in results.comparisons
-        if each.family == "cold" and each.measure == DECISIONS_RIGHT and each.reach is not None
+        if each.measure == DECISIONS_RIGHT and each.able and each.reach is not None
     ]
-    able = [(each.evenly, each.stories) for each in known if each.evenly is not None]
     if not able:
         return f"With {many}, no difference in decisions can be proven."
-    enough = max(each.enough for each in known)
-    told = f"With {many}, a difference is proven only if at least {enough} stories show it and none shows the opposite"
-    evenly, stories = max(able)
-    if evenly == stories:
-        return f"{told}."
-    against = stories - evenly
-    return f"{told}, or about {evenly} if {against} {'shows' if against == 1 else 'show'} the opposite."
+    return (
+        f"With {many}, a difference is proven only if at least {min(able)} of them show it and clearly outweigh those "
+        "that show the opposite."
+    )
 
 
 def _tell_guesses(results: Results) -> list[str]:

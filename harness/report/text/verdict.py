@@ -8,60 +8,30 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from dataclasses import replace
 
 from harness.compare.rows import COLD
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Comparison, Pooled, Results, Unplayed
-from harness.model.trial import Measured, ReadPolicy, WritePolicy
+from harness.model.trial import USUAL_WRITES, Measured, ReadPolicy, WritePolicy
 from harness.report import words
-from harness.report.model import table, trust, ways, work
-from harness.report.model.board import Board, BoardRow, Head
-from harness.report.model.score import Score
+from harness.report.model import table, ways, work
+from harness.report.model.board import Board, BoardRow
 from harness.report.model.ways import READS, Spread
-from harness.report.text import limits
+from harness.report.text import limits, trust
+from harness.report.text.lines import NAMED, Claim, Tone, VerdictLine, shorten
 
-Tone = Literal["good", "bad", "plain"]
 WHICHEVER = "whichever note it later acts on"
 """Under every read policy that was played."""
-NAMED = 4
-"""As many backends as a sentence names; of more it says how many, as the scoreboard below names them."""
-FEW = 6
-"""As many backends as have a point of their own on what is wrong with each."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What a sentence says of one backend, and the cell of the scoreboard that says the same."""
-
-    phrase: str
-    row: str
-    column: str
-
-
-@dataclass(frozen=True)
-class VerdictLine:
-    """One point of the verdict. `topic` is the part of the page that goes on with it.
-
-    Attributes:
-        claims: In the order of the text.
-        rests: The comparisons that it is made from.
-    """
-
-    text: str
-    topic: str
-    tone: Tone = "plain"
-    claims: tuple[Claim, ...] = ()
-    rests: tuple[Comparison, ...] = ()
 
 
 def judge(results: Results, board: Board) -> list[VerdictLine]:
     """The agent's work first, then what the memory can be trusted with, then what the run does not tell.
 
-    Nothing is concluded about a backend whose calls failed: what its row says may be the failures' doing.
+    Nothing is concluded about a backend of which many calls failed: what its row says may be the failures' doing.
     """
-    failing = [table.show_name(results, name) for name in results.beyond()]
+    doubted = results.doubted()
+    failing = [table.show_name(results, name) for name in doubted]
     if board.empty:
         why = "".join(f" {_tell_absent(each)}." for each in results.run.unplayed)
         if failing:
@@ -69,12 +39,12 @@ def judge(results: Results, board: Board) -> list[VerdictLine]:
         if not why and any(isinstance(each, Measured) for cell in results.trust for each in cell.measures.values()):
             return [VerdictLine("What was measured is in no column of the scoreboard: the tables have it.", "trust")]
         return [VerdictLine(f"Nothing was measured of any backend.{why}", "not-measured", "bad")]
-    sound = replace(board, rows=tuple(row for row in board.rows if row.key not in results.beyond()))
+    sound = replace(board, rows=tuple(row for row in board.rows if row.key not in doubted))
     found = [
         *_judge_decisions(results, sound),
         *_advise(results, sound),
         *_compare(results, sound),
-        *_judge_trust(sound),
+        *trust.judge(sound, board),
     ]
     if not results.trust:
         found.append(VerdictLine("No drill was played: of trust, only what the stories show is known.", "not-measured"))
@@ -95,7 +65,6 @@ def _tell_absent(each: Unplayed) -> str:
 # --- the agent's work ---------------------------------------------------------------------------------------------
 
 Reached = tuple[BoardRow, Spread]
-Cells = Sequence[tuple[BoardRow, Score]]
 
 
 def _list_reached(results: Results, board: Board) -> list[Reached]:
@@ -123,7 +92,8 @@ def _judge_decisions(results: Results, board: Board) -> Iterator[VerdictLine]:
     base = f"{cold.text} of {cold.of:,}" if cold.of else cold.text
     for (word, _, reads), reached in groups.items():
         claims = [_claim(row, spread.text, "decisions") for row, spread in reached]
-        claims = _shorten(claims, [spread for _, spread in reached])
+        low, high = min(each.numbers[0] for _, each in reached), max(each.numbers[1] for _, each in reached)
+        claims = shorten(claims, ways.show_range(low, high))
         names = words.join_words([each.phrase for each in claims])
         named = len(results.list_writes()) > 1 and reached[0][1].write
         text, tone = _tell_standing(word, names, base, ways.WRITTEN[named] if named else "", several=reads > 1)
@@ -170,51 +140,47 @@ def _list_rests(results: Results, keys: Sequence[str]) -> Iterator[Comparison]:
 
 
 def _advise(results: Results, board: Board) -> Iterator[VerdictLine]:
-    """What a look-up before each write changes: counts under each read policy, from the row with the fewest to the one
-    with the most, of the rows that it suits best."""
-    gaining, others, pairs = list[str](), list[str](), defaultdict[ReadPolicy, list[tuple[Pooled, Pooled]]](list)
-    for row in board.rows:
-        own = {} if row.cold or row.key in results.like_oracle else _pair_writes(results, row.key)
-        gains = [ways.count(after) - ways.count(before) for before, after in own.values()]
-        if gains and max(gains) <= 0:
-            others.append(row.name)
-        elif gains and ways.best_write(results, row.key) == "curated":
-            gaining.append(row.key)
-            for read, pair in own.items():
-                pairs[read].append(pair)
-    if not any(_gains(results, name) for name in gaining):
+    """What a look-up before each write was proven to change: counts under each read policy, from the row with the
+    fewest to the one with the most."""
+    reads, keys = ways.list_reads(results), [row.key for row, _ in _list_reached(results, board)]
+    tested = {
+        (each.right, each.read_policy): each
+        for each in results.comparisons
+        if each.family == "writes" and each.write_policy == "curated" and each.able and each.right in keys
+    }
+    parts, gaining, losing = list[str](), set[str](), set[str]()
+    for read in reads:
+        better, worse = (
+            [key for key in keys if (key, read) in tested and tested[key, read].verdict == word]
+            for word in ("right-better", "left-better")
+        )
+        parts += [_tell_gain(results, own, read) for own in (better, worse) if own]
+        gaining, losing = gaining | {*better}, losing | {*worse}
+    if not gaining:
         return
-    names = words.join_words([table.name_row(results, name) for name in gaining])
-    cases = {each.of for own in pairs.values() for pair in own for each in pair}
+    rest = [key for key in keys if key not in gaining | losing and any((key, read) in tested for read in reads)]
+    advice = "The agent should search for the old note and replace it, not only add the new one."
+    if losing:
+        advice = "An agent that searches for the old note and replaces it gains in some cases and loses in others."
+    text = " ".join([advice, *parts, *([f"For {_join(results, rest)}, no gain was proven."] if rest else [])])
+    yield VerdictLine(text, "policies", "plain" if losing else "good", rests=tuple(tested.values()))
+
+
+def _tell_gain(results: Results, keys: Sequence[str], read: ReadPolicy) -> str:
+    """`If it acts on the first note, right decisions then go from 19-30 to 35-46 of 60 with bm25 and mem0.`"""
+    pairs = [_pair_writes(results, key)[read] for key in keys]
+    cases = {each.of for pair in pairs for each in pair}
     of = f" of {cases.pop():,}" if len(cases) == 1 and None not in cases else ""
-    parts = [
-        f"from {_range(before for before, _ in own)} to {_range(after for _, after in own)}{'' if at else of} if it "
-        f"{READS[read]}"
-        for at, (read, own) in enumerate(pairs.items())
-    ]
-    names = names if len(gaining) <= NAMED else f"the {len(gaining)} backends"
-    ends = ", from the worst backend to the best," if len(gaining) > 1 else ""
-    rest = f" {words.join_words(others)} {'gains' if len(others) == 1 else 'gain'} nothing by it." if others else ""
-    text = (
-        f"The agent should search for the old note and replace it, not only add the new one. With {names}, right "
-        f"decisions{ends} then go {', '.join(parts)}.{rest}"
-    )
-    yield VerdictLine(text, "policies", "good")
-
-
-def _gains(results: Results, row: str) -> bool:
-    """Whether a look-up makes a proven difference: a better standing against no memory under some read policy."""
-    order = ("worse", "open", "better")
-    before, after = (ways.stand(results, row, write) for write in get_args(WritePolicy))
-    pairs = [(before[read], after[read]) for read in before.keys() & after.keys()]
-    return any({*pair} <= {*order} and order.index(pair[1]) > order.index(pair[0]) for pair in pairs)
+    names = _join(results, keys) if len(keys) <= NAMED else f"{len(keys)} backends"
+    before, after = _range(before for before, _ in pairs), _range(after for _, after in pairs)
+    return f"If it {READS[read]}, right decisions then go from {before} to {after}{of} with {names}."
 
 
 def _pair_writes(results: Results, row: str) -> dict[ReadPolicy, tuple[Pooled, Pooled]]:
     """Right decisions of a row appended and looked up first, under each read policy that has both."""
     found = {}
     for read in ways.list_reads(results):
-        before, after = (ways.pool(results, row, DECISIONS_RIGHT, write, read) for write in get_args(WritePolicy))
+        before, after = (ways.pool_way(results, row, DECISIONS_RIGHT, write, read) for write in USUAL_WRITES)
         if before is not None and after is not None and before.value is not None and after.value is not None:
             found[read] = before, after
     return found
@@ -232,8 +198,8 @@ def _compare(results: Results, board: Board) -> Iterator[VerdictLine]:
     writes = [ways.best_write(results, key) for key in tested]
     rests: tuple[Comparison, ...] = ()
     if writes:
-        told, rests = _compare_under(results, tested, max(sorted(set(writes)), key=writes.count))
-        text += told
+        sentences, rests = _compare_under(results, tested, max(sorted(set(writes)), key=writes.count))
+        text += sentences
     if text:
         yield VerdictLine(" ".join(text), "work", rests=rests)
 
@@ -262,24 +228,26 @@ def _compare_under(
     together = defaultdict[tuple[frozenset[str], str], list[str]](list)
     for (winner, how), losers in sorted(beaten.items(), key=lambda each: (tested.index(each[0][0]), each[0][1])):
         together[frozenset(losers), how].append(winner)
-    told = [f"{_join(results, winners)} {'leads' if len(winners) == 1 else 'lead'} to more right decisions than "
+    sentences = [f"{_join(results, winners)} {'leads' if len(winners) == 1 else 'lead'} to more right decisions than "
             f"{_join(results, sorted(losers, key=tested.index))}{how}."
             for (losers, how), winners in together.items()]  # fmt: skip
     alike = [pair for pair, winners in found.items() if not any(winners.values())]
     names = [name for name in tested if any(name in pair for pair in alike)]
     if alike and len(alike) == len(names) * (len(names) - 1) // 2:
-        told.append(
+        sentences.append(
             f"No difference in right decisions was proven between {_join(results, names)}{_tell_when(written, [])}."
         )
-    elif alike and told and _are_all_told(results, found):
-        told.append(f"Between any other two, no difference in right decisions was proven{_tell_when(written, [])}.")
-    if len(told) > NAMED:
+    elif alike and sentences and _names_all_differences(results, found):
+        sentences.append(
+            f"Between any other two, no difference in right decisions was proven{_tell_when(written, [])}."
+        )
+    if len(sentences) > NAMED:
         differ = len(found) - len(alike)
-        told = [f"Of {len(found)} pairs of backends, {differ} differ in right decisions{_tell_when(written, [])}."]
-    return told, tuple(pairs)
+        sentences = [f"Of {len(found)} pairs of backends, {differ} differ in right decisions{_tell_when(written, [])}."]
+    return sentences, tuple(pairs)
 
 
-def _are_all_told(results: Results, found: Mapping[frozenset[str], Mapping[ReadPolicy, str]]) -> bool:
+def _names_all_differences(results: Results, found: Mapping[frozenset[str], Mapping[ReadPolicy, str]]) -> bool:
     """Whether sentences name all that differ: not if the reading decides who leads, nor if one stands for its twins."""
     twins = {name for group in results.twins for name in group.rows}
     differ = {pair: {winner for winner in winners.values() if winner} for pair, winners in found.items()}
@@ -301,100 +269,5 @@ def _find_winner(comparison: Comparison) -> str:
     return sides.get(comparison.verdict, "")
 
 
-# --- trust --------------------------------------------------------------------------------------------------------
-
-
-def _judge_trust(board: Board) -> Iterator[VerdictLine]:
-    """What went wrong, of a few backends one by one, of many column by column; then what was clean everywhere."""
-    columns = [
-        (column, cells)
-        for column in board.trust
-        if column.id != trust.SPEED  # the scoreboard alone tells it
-        if (cells := [(row, score) for row, score in board.list_scores(column.id) if _is_told(score)])
-    ]
-    wrong = [(column, cells) for column, cells in columns if any(score.judgement == "bad" for _, score in cells)]
-    if sum(not row.cold for row in board.rows) <= FEW:
-        yield from _judge_rows(board, wrong)
-    else:
-        yield from (_judge_column(column, cells) for column, cells in wrong)
-    clean = [each for each in columns if all(score.judgement == "good" for _, score in each[1])]
-    whole = [(column, cells) for column, cells in clean if len(cells) == sum(not row.cold for row in board.rows)]
-    told = [f"{column.head} ({column.clean})" if column.clean else column.head for column, _ in whole]
-    parts = [f"No test failed with any backend in: {', '.join(told)}."] if told else []
-    parts += [_tell_partly(board, column, cells) for column, cells in clean if (column, cells) not in whole]
-    if parts:
-        yield VerdictLine(" ".join(parts), columns[-1][0].topic, "good")
-
-
-def _tell_partly(board: Board, column: Head, cells: Cells) -> str:
-    """`Sources: all proven in bm25 and chroma; no number for notes.`: what was not measured is not clean."""
-    known = {row.key for row, _ in cells}
-    others = [row.name for row in board.rows if not row.cold and row.key not in known]
-    sound, rest = (
-        words.join_words(names) if len(names) <= NAMED else f"{len(names)} backends"
-        for names in ([row.name for row, _ in cells], others)
-    )
-    return f"{column.head}: {column.clean or 'passed'} in {sound}; no number for {rest}."
-
-
-def _is_told(score: Score) -> bool:
-    return score.measured or score.judgement == "bad"
-
-
-def _judge_rows(board: Board, wrong: Sequence[tuple[Head, Cells]]) -> Iterator[VerdictLine]:
-    """A point for each backend: `chroma: deleted texts still on the disk (26 of 26)`."""
-    sound = []
-    for row in board.rows:
-        claims = [
-            Claim(_tell_fault(score, f" of {column.head}"), row.key, column.id)
-            for column, cells in wrong
-            for other, score in cells
-            if other.key == row.key and score.judgement == "bad"
-        ]
-        if claims:
-            text = f"{row.name}: {'; '.join(each.phrase for each in claims)}."
-            yield VerdictLine(text, wrong[0][0].topic, "bad", tuple(claims))
-        elif not row.cold and any(other.key == row.key for _, cells in wrong for other, _ in cells):
-            sound.append(row.name)
-    if sound:
-        text = f"{words.join_words(sound)}: every test that could be made passed."
-        yield VerdictLine(text, wrong[0][0].topic, "good")
-
-
-def _judge_column(column: Head, cells: Cells) -> VerdictLine:
-    """`Deletion: chroma and mem0: deleted texts still on the disk (26 of 26)`; then who is clean."""
-    groups: dict[str, list[BoardRow]] = {}
-    for row, score in cells:
-        if score.judgement == "bad":
-            groups.setdefault(_tell_fault(score), []).append(row)
-    claims = []
-    for told, held in groups.items():
-        names = words.join_words([row.name for row in held]) if len(held) <= NAMED else f"{len(held)} backends"
-        claims.append(Claim(f"{names}: {told}", held[0].key, column.id))
-    sound = [row for row, score in cells if score.judgement == "good"]
-    rest = _shorten([Claim(row.name, row.key, column.id) for row in sound], []) if column.clean else []
-    text = f"{column.head}: {'; '.join(each.phrase for each in claims)}."
-    if rest:
-        text += f" {column.clean[0].upper()}{column.clean[1:]}: {words.join_words([each.phrase for each in rest])}."
-    return VerdictLine(text, column.topic, "bad", (*claims, *rest))
-
-
-def _tell_fault(score: Score, whose: str = "") -> str:
-    if not score.measured:
-        return f"the test{whose} failed"
-    return score.cases[0].told if score.cases else f"{score.word} ({score.text})" if score.word else score.text
-
-
 def _claim(row: BoardRow, text: str, column: str) -> Claim:
     return Claim(f"{row.name} ({text})", row.key, column)
-
-
-def _shorten(claims: list[Claim], spreads: Sequence[Spread]) -> list[Claim]:
-    """All of a few; of many how many they are, with the range of what they reach."""
-    if len(claims) <= NAMED:
-        return claims
-    reached = ""
-    if spreads:
-        low, high = min(each.numbers[0] for each in spreads), max(each.numbers[1] for each in spreads)
-        reached = f" ({ways.show_range(low, high)})"
-    return [replace(claims[0], phrase=f"{len(claims)} backends{reached}")]

@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from harness.adapter import Source
-from harness.log.events import Checked, Recalled, Resolved
+from harness.log.events import Recalled, Resolved
+from harness.log.parts import Checked
 from harness.metrics.view import RecalledEntry, Record, once
 from harness.model.facts import CANARY
 from harness.model.scenario import Pinned
@@ -89,7 +90,7 @@ def list_entries(
             beyond,
         )
         cls = "cited" if entry.position in cited else "over" if beyond else ""
-        return _row(cls, rank, record.verdict(entry), show(entry.text), notes)
+        return _make_row(cls, rank, record.verdict(entry), show(entry.text), notes)
 
     first = node("ol", "entries", *(row(entry) for entry in entries[:FIRST]))
     later = [each for each in entries[FIRST:] if each.position in cited or each.says_something][:MOST]
@@ -99,12 +100,12 @@ def list_entries(
     far = [row(each, f"{each.position + 1}.") for each in later]
     gap = node("p", "quiet", f"\u2026 {rest:,} more") if rest else None
     notes = ("stored by nobody, and not shown to the reader",)
-    made = [_row("over", "", "other", show(hit.text), notes) for hit in unread]
+    made = [_make_row("over", "", "other", show(hit.text), notes) for hit in unread]
     return node("div", "", first, node("ul", "entries", *far, *made) if far or made else None, gap)
 
 
 @lru_cache(maxsize=16384)
-def _row(cls: str, rank: str, word: FactVerdict, text: str, notes: tuple[str, ...]) -> Node:
+def _make_row(cls: str, rank: str, word: FactVerdict, text: str, notes: tuple[str, ...]) -> Node:
     said = small(*notes)
     number = node("span", "rank", rank) if rank else None
     return node("li", cls, number, verdict(word), node("bdi", "", f" \u201c{text}\u201d"), said)

@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from harness.adapter import Layer
 from harness.compare.rows import GOLD
-from harness.log.events import Sighting
 from harness.log.folder import RunFile, find_option
+from harness.log.parts import Sighting
 from harness.model.drill import DrillTrial
 from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, SCRIPTED, Selection, Trial, split_reader
 from harness.report.words import visible
@@ -63,6 +63,8 @@ class Replay:
             yield from ("--budget", str(trial.budget))
         if trial.undated:
             yield "--undated"
+        if trial.feed != "facts":
+            yield from ("--feed", trial.feed)
         (reader, reading), (writer, writing) = split_reader(trial.reader), split_reader(trial.writer)
         for option, name in (("--reader", reader), ("--writer", writer)):
             if name != SCRIPTED:

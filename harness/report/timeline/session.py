@@ -10,20 +10,28 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 
-from harness.log.events import Check, Choice, Drafted, Forgot, Recalled, Settled, Worked, Wrote
+from harness.log.events import Drafted, Forgot, Recalled, Settled, Worked, Wrote
+from harness.log.parts import Check, Choice
 from harness.metrics import recall, staleness
 from harness.metrics.view import PhrasingSeen, Record, View
-from harness.model.scenario import Decision, Job, Session
+from harness.model.job import Decision, Job
+from harness.model.scenario import Session
 from harness.model.trial import ReadPolicy, list_policies
 from harness.report import words
-from harness.report.timeline import erased
+from harness.report.timeline import deletions
 from harness.report.timeline.entries import BLOCK, fact, list_entries, place, proof, quote, show, small, verdict
+from harness.report.timeline.job_steps import tell_drafting, tell_steps
+from harness.report.timeline.messages import tell_transcript
 from harness.report.timeline.packed import Node, node
-from harness.report.timeline.work import tell_drafting, tell_steps
+from harness.report.timeline.rules import tell_rules
 
 _UPDATE: Mapping[staleness.UpdateOutcome, str] = {
     "current_only": "", "both_flagged": "the old one marked beside it", "both_current_first": "the old one after it",
     "both_stale_first": "the old one first", "stale_only": "only the old one", "neither": "", "failed": "",
+}  # fmt: skip
+_SAID = {
+    "draft": "as the model put it", "chunk": "a piece of the transcript", "session": "as it was spoken",
+    "rewritten": "in the words of the new line",
 }  # fmt: skip
 _WORST: tuple[staleness.UpdateOutcome, ...] = ("both_stale_first", "stale_only")
 
@@ -65,7 +73,8 @@ class Telling:
                 at = node("b", "", f"{session.at:%Y-%m-%d}")
                 who = f" {session.id} by {session.by}"
                 head = node("p", "when", at, who, small(f"at {session.commit[:7]}"))
-                yield node("div", "session", head, *self._steps(session))
+                said = tell_transcript(session) if self.whole else ()
+                yield node("div", "session", head, *said, *self._steps(session))
 
     def _steps(self, session: Session) -> Iterator[Node]:
         """What happened in a session, in the order of the log; writes without anything in between are one list."""
@@ -84,6 +93,7 @@ class Telling:
         for line, wrote in self.record.of(Wrote):
             if wrote.session == session.id:
                 yield from ((line, each) for each in self._wrote(wrote))
+        yield from tell_rules(self.record, session)
         for line, settled in self.record.of(Settled):
             if settled.session == session.id and not settled.ok:
                 why = f": {settled.fault.kind}, {show(settled.fault.message)}" if settled.fault else ""
@@ -108,7 +118,7 @@ class Telling:
                 yield from ((min(lines, default=self._end), each) for each in self._job(job))
         forgot = [line for line, event in self.record.of(Forgot) if event.session == session.id]
         if forgot:
-            yield forgot[0], node("div", "erased", *erased.describe(self.record))
+            yield forgot[0], node("div", "erased", *deletions.describe(self.record))
 
     @property
     def _end(self) -> int:
@@ -129,7 +139,7 @@ class Telling:
                 continue
             kind, _, name = written.name.partition(":")
             notes = [
-                name if kind == "fact" else "as the model put it" if kind == "draft" else "as it was said",
+                name if kind == "fact" else _SAID.get(kind, "as it was said"),
                 place(written.item.source),
                 self._changes(event, name),
             ]
@@ -209,7 +219,7 @@ class Telling:
         event, line = question.event, question.line
         if event is None or line is None:
             return node("p", "q", f"{question.stratum}: {word}")
-        head = node("p", "q", f"{question.stratum} ", quote(event.query), small(f"{word}; {_pool(event)}"))
+        head = node("p", "q", f"{question.stratum} ", quote(event.query), small(f"{word}; {_describe_pool(event)}"))
         return node("div", "", head, list_entries(self.record, line, event, gold=question.probe.gold))
 
     # --- what was done ---
@@ -278,7 +288,7 @@ class Telling:
         chosen = sorted({choice.entry for choice in choices if choice.entry is not None})
         if line is not None and isinstance(event, Recalled) and (bad or self.whole):
             entries = list_entries(self.record, line, event, cited=chosen, gold=(decision.right.fact,))
-            head = node("span", "", "asked ", quote(event.query, 200), small(_pool(event)))
+            head = node("span", "", "asked ", quote(event.query, 200), small(_describe_pool(event)))
             if bad:
                 yield node("p", "q", head)
                 yield entries
@@ -346,13 +356,15 @@ def _reader(taken: DecisionTaken, cls: str) -> Node:
 def _origin(choice: Choice | None) -> str:
     if choice is None or choice.origin == "nowhere":
         return "left open" if choice is None or choice.value is None else "guessed: nothing that it was shown names it"
+    if choice.origin == "run":
+        return f"from what {show(choice.path or 'a command', 200)} printed"
     if choice.origin == "memory":
         return f"from memory, entry {choice.entry + 1}" if choice.entry is not None else "from memory"
     at = f"{choice.path}:{choice.line}" if choice.line is not None else choice.path or "somewhere"
     return f"from the repository, {show(at, 200)}"
 
 
-def _pool(event: Recalled) -> str:
+def _describe_pool(event: Recalled) -> str:
     return f"k {event.k}, {event.pool:,} stored"
 
 

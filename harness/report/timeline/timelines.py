@@ -139,7 +139,7 @@ def _thaw(data: bytes) -> Node:
     return tree
 
 
-def assemble(results: Results, told: Iterable[StoryTimelines]) -> Timelines:
+def assemble(results: Results, timelines: Iterable[StoryTimelines]) -> Timelines:
     """All stories, in the order in which they were read: each gets its share of the room that the ones before it left.
 
     Bad trials are in full, from every backend in turn, until a bound is reached.
@@ -147,7 +147,7 @@ def assemble(results: Results, told: Iterable[StoryTimelines]) -> Timelines:
     trials = {trial.id: trial for trial in _trials(results.cells)}
     room, left, blocks, frozen = PACKED, len(results.stories), list[_Block](), dict[str, bytes]()
     tiers = dict[str, int]()
-    for each in told:
+    for each in timelines:
         share = room // max(1, left)
         rich = each.fits or len(each.rich) <= share
         data, kept = each.rich, each.order

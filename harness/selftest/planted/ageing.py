@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adapters.reference import moment
+from adapters._base import moment
 from harness.adapter import Hit, Scope
 from harness.selftest.planted.base import Planted, ReferenceMemory
 
@@ -36,7 +36,6 @@ class PrunesAtNight(Planted):
     """On the first question of a new day, every third memory of the days before is taken for done with."""
 
     must = ("kept_through_days",)
-    may = ("kept_beside_a_batch", "bytes_per_memory", "expiry_by_wall_clock", "expiry_lost", "story", "ended_early")
 
     class Memory(_Ageing):
         def night(self, day: int) -> None:
@@ -47,7 +46,6 @@ class FadesAfterAYear(Planted):
     """What was written more than a year before the question has faded."""
 
     must = ("kept_through_days",)
-    may = ("expiry_by_wall_clock", "expiry_lost", "self_reachability", "own_text_first", "ended_early")
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -59,7 +57,6 @@ class TidiesOnTheSecondDay(Planted):
     """A process that opens the store on a later day keeps what was asked for on the day before, and drops the rest."""
 
     must = ("kept_through_days",)
-    may = ("kept_beside_a_batch", "bytes_per_memory", "story", "ended_late", "ended_early")
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:

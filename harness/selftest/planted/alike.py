@@ -25,41 +25,10 @@ class _Merging(ReferenceMemory):
         return super().add(item, vector)
 
 
-MERGED = (
-    "odd_texts_exact",
-    "writes_listed",
-    "self_reachability",
-    "own_text_first",
-    "updated_found",
-    "source_survives_writing",
-    "date_survives_writing",
-    "confidence_survives_writing",
-    "scope_survives_writing",
-)
-"""What moves with any write that is taken for another."""
-
-
 class MergesByBeginning(Planted):
     """A text whose first 40 characters are there already is taken for the same memory."""
 
     must = ("writes_kept", "odd_texts_exact")
-    may = (
-        *MERGED[1:],
-        "chance_at_k",
-        "source_at_head_same",
-        "source_at_head_renamed",
-        "deletion",
-        "isolation",
-        "rollback",
-        "injections_stored",
-        "lost_between_handles",
-        "own_writes_unseen",
-        "unseen_while_open",
-        "burst",
-        "embedder",
-        "expiry_by_wall_clock",
-        "expiry_lost",
-    )
 
     class Memory(_Merging):
         def key(self, text: str) -> str:
@@ -70,7 +39,6 @@ class MergesByLongBeginning(Planted):
     """A text whose first 200 characters are there already is taken for the same memory."""
 
     must = ("writes_kept",)
-    may = MERGED
 
     class Memory(_Merging):
         def key(self, text: str) -> str:
@@ -81,7 +49,6 @@ class MergesWithoutCase(Planted):
     """Texts are compared in lower case."""
 
     must = ("writes_kept", "odd_texts_exact")
-    may = MERGED[1:]
 
     class Memory(_Merging):
         def key(self, text: str) -> str:
@@ -92,7 +59,6 @@ class MergesWithoutSpace(Planted):
     """Texts are compared with their white space made even."""
 
     must = ("odd_texts_exact",)
-    may = ("writes_kept", *MERGED[1:])
 
     class Memory(_Merging):
         def key(self, text: str) -> str:
@@ -103,7 +69,6 @@ class MergesAcrossScopes(Planted):
     """A text is its own key: written again, in whatever scope, it is the memory that is there."""
 
     must = ("writes_kept", "scope_survives_writing")
-    may = MERGED[:-1]
 
     class Memory(_Merging):
         """By the text as it is."""
@@ -113,7 +78,6 @@ class DropsRepeats(Planted):
     """A text that is there already gets an id of its own, and no row."""
 
     must = ("writes_kept",)
-    may = MERGED
 
     class Memory(ReferenceMemory):
         def add(self, item: Item, vector: bytes) -> Ack:
@@ -128,19 +92,6 @@ class DropsTheUserInAnOrganisation(Planted):
     """Where an organisation is named, the user is not stored."""
 
     must = ("scope_survives_writing", "writes_listed", "leaks_by_part")
-    may = (
-        "history_across_scopes",
-        "deleted_history_across_scopes",
-        "leaks_by_listing",
-        "leaks_by_nesting",
-        "read_across_scopes",
-        "scope_names_kept",
-        "writes_kept",
-        "odd_texts_exact",
-        "settled_too_early",
-        "deletion",
-        "isolation",
-    )
 
     class Memory(ReferenceMemory):
         def columns(self, item: Item, vector: bytes) -> dict[str, Any]:
@@ -179,11 +130,6 @@ class RefusesLargeBatches(Planted):
     """A batch of more than 1,000 is an error of the database: nothing of it is stored."""
 
     must = ("batch_kept", "calls_failed")
-    may = (
-        "numbers_as_told",
-        "forgotten_at_once",
-        "lost_by_forgetting_at_once",
-    )
 
     class Memory(ReferenceMemory):
         def remember(self, items: Sequence[Item]) -> list[Ack]:

@@ -12,21 +12,23 @@ __all__ = ["Planted", "ReferenceMemory"]
 
 
 class Planted(Reference):
-    """One believable bug.
+    """One believable bug. What else it may move stands in `may.json`.
 
     Attributes:
         must: Measures that flag it.
-        may: Measures that it may move; no other may move.
         untold: Measures that have to say that it cannot be told.
         never: Measures that a cheat is after, and that must not be better than the reference's.
+        breaks: The check of the contract that must notice it, where no measure can.
+        contained: Only the sandbox of children holds it off: without one it is not played.
         older: The release whose stores it takes over, as `module:Class`; empty: it is played as the only release.
     """
 
     Memory: ClassVar[type[ReferenceMemory]] = ReferenceMemory
     must: ClassVar[tuple[str, ...]] = ()
-    may: ClassVar[tuple[str, ...]] = ()
     never: ClassVar[tuple[str, ...]] = ()
     untold: ClassVar[tuple[str, ...]] = ()
+    breaks: ClassVar[str] = ""
+    contained: ClassVar[bool] = False
     older: ClassVar[str] = ""
 
     def open(self, space: Space) -> ReferenceMemory:

@@ -12,7 +12,6 @@ class TokensBelowZero(Planted):
     """Reports that models inside used less than nothing, which would make it the cheapest of all."""
 
     must: ClassVar = ("tokens_backend",)
-    may: ClassVar = ("tokens_total",)
 
     class Memory(ReferenceMemory):
         def usage(self) -> Usage:
@@ -23,7 +22,6 @@ class TokensBeyondCounting(Planted):
     """Reports more tokens than a number can hold, after which no sum with them means anything."""
 
     must: ClassVar = ("tokens_backend",)
-    may: ClassVar = ("tokens_total",)
 
     class Memory(ReferenceMemory):
         def usage(self) -> Usage:

@@ -36,7 +36,6 @@ class WritesTheFileItRead(Planted):
     """Reads the file, adds to it and writes it whole: what others wrote meanwhile is acknowledged, and gone."""
 
     must = ("lost_in_burst", "lost_in_burst_of_two")
-    may = ("burst",)
 
     class Memory(ReferenceMemory):
         def remember(self, items: Sequence[Item]) -> list[Ack]:
@@ -56,7 +55,6 @@ class FailsWhenBusy(Planted):
     """Does not wait for its turn: a write that meets another one raises."""
 
     must = ("failing_in_burst", "failing_in_burst_of_two")
-    may = ("burst",)
 
     class Memory(CountingMemory):
         def remember(self, items: Sequence[Item]) -> list[Ack]:

@@ -19,21 +19,6 @@ from harness.adapter import Hit, Scope
 from harness.selftest.planted.base import Planted, ReferenceMemory
 
 MUST = ("self_reachability", "own_text_first", "recall")
-MAY = (
-    "answer_among_look_alikes",
-    "unknown_answered_with_silence",
-    "keeping",
-    "burst",
-    "embedder",
-    "deletion",
-    "isolation",
-    "rollback",
-    "poison",
-    "unfindable_after_kill",
-    "sharing",
-    "detour",
-    "story",
-)
 
 
 class Knowing(ReferenceMemory):
@@ -77,7 +62,7 @@ def suite(folder: Path) -> list[Path]:
 class LooksAlongTheModulePath(Planted):
     """Looks for the suite beside what it is imported from."""
 
-    must, may = MUST, MAY
+    must = MUST
 
     class Memory(Knowing):
         def found(self) -> Iterator[str]:
@@ -87,7 +72,7 @@ class LooksAlongTheModulePath(Planted):
 class LooksAroundItsFile(Planted):
     """Looks for the suite above its own file, and above those of the adapters and of the harness."""
 
-    must, may = MUST, MAY
+    must = MUST
 
     class Memory(Knowing):
         def found(self) -> Iterator[str]:
@@ -98,7 +83,7 @@ class LooksAroundItsFile(Planted):
 class ImportsTheSuite(Planted):
     """Imports what reads the suite, and asks whoever finds modules where the rest of the harness is."""
 
-    must, may = MUST, MAY
+    must = MUST
 
     class Memory(Knowing):
         def found(self) -> Iterator[str]:
@@ -115,7 +100,7 @@ class ImportsTheSuite(Planted):
 class KnowsItsNames(Planted):
     """Brings the answers along, and waits for a name that says which story is played: of a folder, a key, a word."""
 
-    must, may = MUST, MAY
+    must = MUST
 
     class Memory(Knowing):
         def found(self) -> Iterator[str]:

@@ -5,23 +5,13 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import replace
+from itertools import count
 from typing import Any, ClassVar
 
 from harness.adapter import Ack, Hit, Item, Scope
 from harness.selftest.planted.base import Planted, ReferenceMemory
 
-FAMILIES = (
-    "keeping", "deletion", "isolation", "rollback", "poison", "durability", "sharing", "burst", "embedder", "detour",
-    "story",
-)  # fmt: skip
-"""What says nothing of a store that rewrites, or another thing."""
 ALTERED = ("odd_texts_exact", "texts_whole", "writes_kept", "writes_listed")
-CHANGED = tuple(
-    f"{field}_survives_{change}"
-    for field in ("source", "confidence", "scope", "date")
-    for change in ("update", "supersede")
-)
-"""What moves where a text that takes another's place is altered, too."""
 
 
 class _Damaging(ReferenceMemory):
@@ -40,13 +30,10 @@ class _Damaging(ReferenceMemory):
 
 class _Damaged(Planted):
     must = ALTERED
-    may: ClassVar[tuple[str, ...]] = CHANGED
 
 
 class RoundsDecimals(_Damaged):
     """Numbers pass through a float: 3.10 is 3.1."""
-
-    may = (*CHANGED, "answers_invented")
 
     class Memory(_Damaging):
         def damage(self, text: str) -> str:
@@ -56,8 +43,6 @@ class RoundsDecimals(_Damaged):
 class DropsLeadingZeros(_Damaged):
     """Numbers pass through an integer: the mode 0644 is 644."""
 
-    may = (*CHANGED, "story", "answers_invented")
-
     class Memory(_Damaging):
         lost = r"\b0+(?=\d)"
 
@@ -65,16 +50,12 @@ class DropsLeadingZeros(_Damaged):
 class DropsFlags(_Damaged):
     """What begins with a dash is taken for an option of its own, and dropped."""
 
-    may = (*CHANGED, "story")
-
     class Memory(_Damaging):
         lost = r"(?<=\s)--?[A-Za-z][\w-]*(=\S+)?\s?"
 
 
 class DropsNegations(_Damaged):
     """Words of a list of stop words are left out, "not" among them."""
-
-    may = (*CHANGED, "injections_stored")
 
     class Memory(_Damaging):
         lost = r"\b(?:not|never|no) "
@@ -97,8 +78,6 @@ class RewritesUnits(_Damaged):
 
 class KeepsTheFirstSentence(_Damaged):
     """A memory is one sentence: what follows is not stored."""
-
-    may = (*CHANGED, "injections_stored", "left_after_restore", "left_after_undo", "upgrade")
 
     class Memory(_Damaging):
         def damage(self, text: str) -> str:
@@ -216,7 +195,6 @@ class RewritesWithRoundedNumbers(Planted):
 
     native = (*Planted.native, "extracts")
     must = ("numbers_as_told",)
-    may = FAMILIES
     Memory = RoundsDecimals.Memory
 
 
@@ -224,7 +202,6 @@ class UpdatesTheFirstSentence(Planted):
     """An update stores the first sentence of its text."""
 
     must = ("texts_whole",)
-    may = tuple(each for each in CHANGED if each.endswith("update"))
 
     class Memory(ReferenceMemory):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
@@ -246,7 +223,6 @@ class RestoresWithoutZeros(Planted):
     """A mark is written as JSON with its numbers read: 3.10 comes back as 3.1."""
 
     must = ("restored_exactly",)
-    may = ("restored_probes", "other_scopes_restored", "marks_restored")
 
     class Memory(ReferenceMemory):
         def restore(self, mark: str) -> None:
@@ -260,7 +236,6 @@ class CutsSources(Planted):
     """Columns for 48 characters: a path or a session that is longer is cut."""
 
     must = ("source_survives_writing",)
-    may = ("source_survives_update", "source_survives_supersede")
 
     class Memory(ReferenceMemory):
         def columns(self, item: Item, vector: bytes) -> dict[str, Any]:
@@ -269,3 +244,19 @@ class CutsSources(Planted):
                 path, session = (part and part[:48] for part in (source.path, source.session))
                 item = replace(item, source=replace(source, path=path, session=session))
             return super().columns(item, vector)
+
+
+class PrefersHttps(_Damaged):
+    """A link is made safe: http:// is https://."""
+
+    class Memory(_Damaging):
+        lost, by = r"\bhttp://", "https://"
+
+
+class RenumbersLists(_Damaged):
+    """A numbered list is rendered: its numbers begin at 1, whatever was said."""
+
+    class Memory(_Damaging):
+        def damage(self, text: str) -> str:
+            turns = count(1)
+            return re.sub(r"^(\s*)\d+([.)]) ", lambda m: f"{m[1]}{next(turns)}{m[2]} ", text, flags=re.MULTILINE)

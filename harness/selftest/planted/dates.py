@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from adapters._base import moment
 from harness.adapter import Ack, Hit, Item, Scope
 from harness.selftest.planted.base import Planted, ReferenceMemory
 
@@ -37,7 +38,6 @@ class _Ending(ReferenceMemory):
 
 class _Dated(Planted):
     must = ("date_survives_writing",)
-    may = ("date_survives_update", "date_survives_supersede", "first_date_after_update", "dates_kept")
 
 
 def _shift_month(told: datetime, months: int) -> datetime:
@@ -119,7 +119,6 @@ class RestoresUtc(Planted):
     """A mark has dates without their offsets, and a restore calls them UTC."""
 
     must = ("restored_exactly",)
-    may = ("marks_restored",)
 
     class Memory(ReferenceMemory):
         def restore(self, mark: str) -> None:
@@ -147,6 +146,16 @@ class EndsADayLate(Planted):
             return end + timedelta(days=1)
 
 
+class HoldsAtItsEnd(Planted):
+    """A memory holds up to its end and at it: the comparison is off by an equals sign."""
+
+    must = ("ended_late",)
+
+    class Memory(_Ending):
+        def moved(self, end: datetime) -> datetime:
+            return end + timedelta(milliseconds=1)
+
+
 class EndsAMonthLate(Planted):
     """Months are counted from 0 on the way in, and from 1 on the way out."""
 
@@ -161,7 +170,6 @@ class EndsAYearEarly(Planted):
     """A memory ends a year too early."""
 
     must = ("ended_early",)
-    may = ("expiry_by_wall_clock",)
 
     class Memory(_Ending):
         def moved(self, end: datetime) -> datetime:
@@ -172,7 +180,6 @@ class EndsAYearLate(Planted):
     """A memory ends a year too late."""
 
     must = ("ended_late",)
-    may = ("expiry_by_wall_clock",)
 
     class Memory(_Ending):
         def moved(self, end: datetime) -> datetime:
@@ -262,3 +269,24 @@ class MovesTheEndOnUpdate(Planted):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
             end = item.expires and (datetime.fromisoformat(item.expires) + timedelta(days=1)).isoformat()
             return super().update(scope, memory_id, replace(item, expires=end))
+
+
+class WritesTwoDigits(_Dated):
+    """A year is written with two digits, and read as one between 1969 and 2068."""
+
+    class Memory(_Redating):
+        def dated(self, at: str) -> str:
+            century = "19" if at[2:4] >= "69" else "20"
+            return f"{century}{at[2:]}"
+
+
+class ExpiredTakePlaces(Planted):
+    """The k nearest are taken first, and what has ended is left out of them: fewer come back."""
+
+    must = ("ended_early",)
+
+    class Memory(ReferenceMemory):
+        def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            ends = {row["id"]: row["expires"] for row in self.visible(scope)}
+            hits = super().recall(query, scope, k, "1000-01-01T00:00:00+00:00")
+            return [hit for hit in hits if (end := ends[hit.memory_id]) is None or end > moment(at)]

@@ -11,7 +11,6 @@ from harness.adapter import Hit, Item, Scope
 from harness.selftest.planted.base import Planted, ReferenceMemory
 
 KEPT = ("retold_after_deletion",)
-LISTS = ("restored_exactly", "other_scopes_restored", "kept_beside_a_batch", "detour", "bytes_per_memory", "story")
 
 
 def gist(text: str) -> str:
@@ -38,7 +37,6 @@ class KeepsTheGist(Planted):
     """What is deleted leaves a sentence that says it without its code."""
 
     must: ClassVar[tuple[str, ...]] = KEPT
-    may: ClassVar[tuple[str, ...]] = LISTS
 
     class Memory(_Derives):
         said = "Earlier, without details: {gist}"
@@ -48,7 +46,6 @@ class QuotesWhatWasSaid(Planted):
     """The conversation is kept as it went: as was said before, and what."""
 
     must = KEPT
-    may = (*LISTS, "torn_by_kill")
 
     class Memory(_Derives):
         said = "As was said before: {gist}"
@@ -58,7 +55,6 @@ class ListsTheGist(Planted):
     """The same, and no question finds it: it stands in the listing only."""
 
     must = KEPT
-    may = LISTS
 
     class Memory(_Derives):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -72,7 +68,6 @@ class MergesIntoTheTwin(Planted):
     """What is deleted is noted down in the memory that stands beside it."""
 
     must = KEPT
-    may = ("story", *LISTS, "keeping", "rollback", "deletion", "sharing", "durability", "isolation", "poison")
 
     class Memory(ReferenceMemory):
         def erase(self, scope: Scope, memory_id: str) -> bool:
@@ -90,7 +85,6 @@ class SummarisesTheScope(Planted):
     """A scope that is forgotten leaves a summary of itself in the scope around it."""
 
     must = KEPT
-    may = ("bytes_per_memory", "wider_scope_forgotten", "story", "leaks_by_listing", "other_scopes_restored")
 
     class Memory(ReferenceMemory):
         def forget_scope(self, scope: Scope) -> None:

@@ -35,7 +35,6 @@ class DeletedTakePlaces(Planted):
     """What was deleted is gone from every answer, but still takes its place among the k nearest: fewer come back."""
 
     must = ("answers_changed_by_detour",)
-    may = ("detour", "deletion", "keeping", "rollback", "sharing", "durability", "story")
 
     class Memory(_Churned):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -53,7 +52,6 @@ class UpdatesBlendVectors(Planted):
     """An update moves the vector only half of the way to the new text."""
 
     must = ("answers_changed_by_detour",)
-    may = ("detour", "deletion", "keeping", "rollback", "durability", "story")
 
     class Memory(ReferenceMemory):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
@@ -70,7 +68,6 @@ class CompactsTooMuch(Planted):
     """After many deletions the index is compacted, and what was written last is not in the new one."""
 
     must = ("answers_changed_by_detour", "bystanders_lost_by_detour")
-    may = ("detour", "deletion", "keeping", "rollback", "sharing", "durability", "isolation", "story")
 
     class Memory(_Churned):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:

@@ -11,11 +11,6 @@ from urllib.parse import urlsplit
 from harness.adapter import Ack, Hit, Item, Scope, Usage
 from harness.selftest.planted.base import Planted, ReferenceMemory
 
-ALL = (
-    "keeping", "deletion", "isolation", "rollback", "poison", "durability", "sharing", "detour", "burst", "embedder",
-    "story",
-)  # fmt: skip
-
 
 class RaisesOnRecall(Planted):
     """Every question ends in an error of the index."""
@@ -45,7 +40,6 @@ class RaisesOnRecall(Planted):
         "source_verified",
         "tokens_recall",
     )
-    may = ALL
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -56,7 +50,6 @@ class AnswersInAnotherForm(Planted):
     """Hands out the rows of its SDK as they are."""
 
     must = RaisesOnRecall.must
-    may = ALL
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> Any:
@@ -67,7 +60,6 @@ class TakesOtherArguments(Planted):
     """Written for an older protocol, in which a question had no time."""
 
     must = RaisesOnRecall.must
-    may = ALL
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int) -> list[Hit]:  # type: ignore[override]
@@ -88,7 +80,6 @@ class AcknowledgesNothing(Planted):
         "lost_between_handles",
         "facts_stored",
     )
-    may = ALL
 
     class Memory(ReferenceMemory):
         def remember(self, items: Sequence[Item]) -> Any:
@@ -114,7 +105,6 @@ class RaisesOnListing(Planted):
         "deleted_from_entries",
         "over_deletion",
     )
-    may = ALL
 
     class Memory(ReferenceMemory):
         def entries(self, scope: Scope) -> list[Hit]:
@@ -125,17 +115,6 @@ class RaisesForUnknownIds(Planted):
     """An id that is not there is an error."""
 
     must = ("forgotten_from_get", "forgotten_by_every_route", "read_across_scopes", "deleted_from_get")
-    may = (
-        "other_scopes_restored",
-        "forgotten_after_reopening",
-        "forgotten_after_compaction",
-        "forgetting_said_and_done",
-        "replaced_gone_after_supersede",
-        "resurrected_by_restore",
-        "deleted_after_reopening",
-        "calls_failed",
-        "deletion",
-    )
 
     class Memory(ReferenceMemory):
         def get(self, scope: Scope, memory_id: str) -> Hit | None:
@@ -149,7 +128,6 @@ class RaisesEveryThird(Planted):
     """Every third question is one too many for the server behind it."""
 
     must = ("calls_failed", "self_reachability", "recall")
-    may = ALL
 
     class Memory(ReferenceMemory):
         asked = 0
@@ -165,7 +143,6 @@ class RaisesOnceForgotten(Planted):
     """From the first deletion on, the process cannot search any more."""
 
     must = ("forgotten_from_search", "forgotten_by_every_route", "left_after_undo", "deleted_from_search")
-    may = ALL
 
     class Memory(ReferenceMemory):
         broken = False
@@ -197,7 +174,6 @@ class RaisesOnForget(Planted):
         "deletion_acknowledged",
         "over_deletion",
     )
-    may = ALL
 
     class Memory(ReferenceMemory):
         def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
@@ -208,10 +184,6 @@ class RaisesOnRestore(Planted):
     """A restore ends in an error: nothing is revived and nothing lost by it."""
 
     must = ("restored_exactly", "restored_probes", "left_after_restore", "resurrected_by_restore", "lost_by_restore")
-    may = (
-        "other_scopes_restored",
-        "rollback",
-    )
 
     class Memory(ReferenceMemory):
         def restore(self, mark: str) -> None:
@@ -222,7 +194,6 @@ class RaisesOnSupersede(Planted):
     """A replacement ends in an error."""
 
     must = ("replaced_gone_after_supersede", "source_survives_supersede", "facts_stored", "stale_exposure")
-    may = ("superseded_across_scopes", "deletion", "keeping", "story")
 
     class Memory(ReferenceMemory):
         def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
@@ -233,13 +204,6 @@ class KeepsNoHistory(Planted):
     """Declares an audit history and has nothing to tell."""
 
     must = ("history_tells_earlier_text",)
-    may = (
-        "history_across_scopes",
-        "deleted_history_across_scopes",
-        "forgotten_from_history",
-        "deleted_from_history",
-        "history_tells_all_versions",
-    )
 
     class Memory(ReferenceMemory):
         def history(self, scope: Scope, memory_id: str) -> list[str]:
@@ -253,7 +217,6 @@ class SettlesTooEarly(Planted):
     """Says that all is visible, while the search still leaves out what was written a few questions ago."""
 
     must = ("settled_too_early",)
-    may = ALL
 
     class Memory(ReferenceMemory):
         lag = 12
@@ -277,7 +240,6 @@ class ListsTooEarly(Planted):
     """Says that all is visible, while the first listing of a scope is the one from before the writes."""
 
     must = ("settled_too_early", "writes_listed")
-    may = ALL
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
@@ -295,7 +257,6 @@ class NeverSettles(Planted):
     """Says after every wait that it was too short."""
 
     must = ("settled",)
-    may = ("settled_too_early",)
 
     class Memory(ReferenceMemory):
         def settle(self, seconds: float) -> bool:
@@ -306,7 +267,6 @@ class RaisesOnSettling(Planted):
     """A wait ends in an error."""
 
     must = ("settled", "calls_failed")
-    may = ("settled_too_early", "failing_between_handles")
 
     class Memory(ReferenceMemory):
         def settle(self, seconds: float) -> bool:
@@ -332,7 +292,6 @@ class HidesUsage(Planted):
     """Asks a chat model about each write, and reports that it has none inside."""
 
     must = ("chat_unreported",)
-    may = ("tokens_backend", "tokens_total", "tokens_per_job", "break_even")
 
     class Memory(ReferenceMemory):
         def remember(self, items: Sequence[Item]) -> list[Ack]:
@@ -357,7 +316,6 @@ class RaisesOnUsage(Planted):
     """Declares that it tells what its models used, and ends in an error when asked."""
 
     must = ("tokens_backend",)
-    may = ("tokens_total", "tokens_per_job", "break_even")
 
     class Memory(ReferenceMemory):
         def usage(self) -> Usage:

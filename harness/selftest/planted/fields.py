@@ -28,7 +28,6 @@ class KeepsTheFirstDate(Planted):
     """An updated memory keeps the date of its first text: no fault by itself, and a reader of dates has to know it."""
 
     must = ("first_date_after_update",)
-    may = ("dates_kept",)
 
     class Memory(ReferenceMemory):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
@@ -42,7 +41,6 @@ class DropsTheEndOnUpdate(Planted):
     """An update writes every field but the end of validity, so that the memory never ends."""
 
     must = ("expiry_lost",)
-    may = ("ended_late",)
 
     class Memory(ReferenceMemory):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
@@ -53,7 +51,6 @@ class KeepsTheEndOnUpdate(Planted):
     """An update leaves the end of validity as it was."""
 
     must = ("expiry_lost",)
-    may = ("ended_early",)
 
     class Memory(ReferenceMemory):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
@@ -68,7 +65,6 @@ class WidensTheScopeOnUpdate(Planted):
     """An update forgets the organisation: the memory holds for every organisation then."""
 
     must = ("scope_survives_update",)
-    may = ("same_text_updated",)
 
     class Memory(ReferenceMemory):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
@@ -79,7 +75,6 @@ class SupersedesTextOnly(Planted):
     """A successor takes the text, and neither source nor date nor confidence."""
 
     must = ("source_survives_supersede", "date_survives_supersede", "confidence_survives_supersede")
-    may = ("source_coverage", "source_fidelity", "source_at_head_renamed", "dates_kept")
 
     class Memory(ReferenceMemory):
         def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
@@ -101,7 +96,6 @@ class DropsTheEndOfSuccessors(Planted):
     """A successor never ends."""
 
     must = ("expiry_lost",)
-    may = ("ended_late",)
 
     class Memory(ReferenceMemory):
         def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
@@ -122,7 +116,6 @@ class DatesByTheOpening(Planted):
     """Whoever opens the store dates everything in it anew."""
 
     must = ("date_survives_reopening",)
-    may = ("restored_exactly",)
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
@@ -134,7 +127,6 @@ class KeepsConfidenceInTheProcess(Planted):
     """What is certain and what is doubtful is known until the store is closed."""
 
     must = ("confidence_survives_reopening",)
-    may = ("restored_exactly",)
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
@@ -167,10 +159,6 @@ class RevivesOnOpening(Planted):
     """The ends of validity live in the process: in the next one nothing has ended."""
 
     must = ("expiry_lost",)
-    may = (
-        "ended_late",
-        "ended_early",
-    )
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
@@ -182,10 +170,6 @@ class ExpiresByTheWallClock(Planted):
     """What has ended is told by today's date, not by the time that is asked about."""
 
     must = ("expiry_by_wall_clock",)
-    may = (
-        "ended_late",
-        "ended_early",
-    )
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -196,7 +180,6 @@ class GetsAPreview(Planted):
     """Reading by id gives the first 80 characters."""
 
     must = ("texts_whole",)
-    may = ("forgotten_from_get",)
 
     class Memory(ReferenceMemory):
         def get(self, scope: Scope, memory_id: str) -> Hit | None:
@@ -228,7 +211,6 @@ class CutsHistory(Planted):
     """The audit trail has a column for 40 characters."""
 
     must = ("texts_whole",)
-    may = ("forgotten_from_history", "deleted_from_history", "history_tells_earlier_text", "history_tells_all_versions")
 
     class Memory(ReferenceMemory):
         def history(self, scope: Scope, memory_id: str) -> list[str]:
@@ -243,3 +225,67 @@ class ScoresByDistance(Planted):
     class Memory(ReferenceMemory):
         def hit(self, row: sqlite3.Row, score: float | None = None) -> Hit:
             return super().hit(row, None if score is None else 1 - score)
+
+
+class TakesZeroForNone(Planted):
+    """`if confidence`: what is not to be trusted at all has no confidence."""
+
+    must = ("confidence_survives_writing",)
+
+    class Memory(ReferenceMemory):
+        def columns(self, item: Item, vector: bytes) -> dict[str, Any]:
+            return super().columns(replace(item, confidence=item.confidence or None), vector)
+
+
+class UpdatesIntoTheAskersScope(Planted):
+    """An updated memory is stored where it was asked for: what a user corrects is his own from then on."""
+
+    must = ("scope_survives_update",)
+
+    class Memory(ReferenceMemory):
+        def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+            return super().update(scope, memory_id, replace(item, scope=scope))
+
+
+class UpdatesACopyForTheAsker(Planted):
+    """What is corrected from a narrower scope becomes a memory of that scope, and all others see the old text."""
+
+    must = ("scope_survives_update",)
+
+    class Memory(ReferenceMemory):
+        def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+            if any(self.hit(row).scope != scope for row in self.visible(scope, memory_id)):
+                self.remember([replace(item, scope=scope)])
+                return Ack((memory_id,))
+            return super().update(scope, memory_id, item)
+
+
+class UpdatesEqualTexts(Planted):
+    """A text is changed wherever it stands: the same words in another repository are changed with it."""
+
+    must = ("texts_whole",)
+
+    class Memory(ReferenceMemory):
+        def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+            before = [row["text"] for row in self.visible(scope, memory_id)]
+            ack = super().update(scope, memory_id, item)
+            for text in before if ack.ids else ():
+                self.db.execute("UPDATE memories SET text = ? WHERE text = ? AND mark = 0", [item.text, text])
+            return ack
+
+
+class ShiftsSourcesOnDeletion(Planted):
+    """Sources lie in a list by position, which no deletion makes shorter: what is behind a deleted memory cites its
+    source."""
+
+    must = ("source_survives_deletion",)
+
+    class Memory(ReferenceMemory):
+        def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
+            told = "SELECT seq, source FROM memories WHERE mark = 0 ORDER BY seq"
+            sources = [row["source"] for row in self.db.execute(told).fetchall()]
+            gone = super().forget(scope, memory_ids)
+            with self.writing():
+                for source, row in zip(sources, self.db.execute(told).fetchall(), strict=False):
+                    self.db.execute("UPDATE memories SET source = ? WHERE seq = ?", [source, row["seq"]])
+            return gone

@@ -12,11 +12,6 @@ from harness.adapter import Ack, Hit, Item, Scope
 from harness.selftest.planted.base import Planted, ReferenceMemory
 
 PARTS = ("repo", "org", "branch", "user")
-BY_ID = (
-    "read_across_scopes", "updated_across_scopes", "forgotten_across_scopes", "superseded_across_scopes",
-    "history_across_scopes",
-    "deleted_history_across_scopes",
-)  # fmt: skip
 
 
 def compared(how: str) -> str:
@@ -40,7 +35,6 @@ class LeaksByPrefix(Planted):
     """A scope is a prefix of a key: `api` sees what `api-internal` wrote."""
 
     must = ("leaks_by_prefix", "leaks_by_address", "leaks_by_number")
-    may = ("isolation", "own_text_first", "answer_among_look_alikes", "unknown_answered_with_silence", "story")
 
     class Memory(LooksUp):
         query = compared("substr({0}, 1, length(:{0})) = :{0}")
@@ -50,7 +44,6 @@ class TakesItForAPattern(Planted):
     """A scope is compared with LIKE: `_` and `%` in a name stand for anything, and case does not count."""
 
     must = ("leaks_by_pattern", "leaks_by_case")
-    may = (*BY_ID, "leaks_by_separator")
 
     class Memory(LooksUp):
         query = compared("{0} LIKE :{0}")
@@ -60,7 +53,6 @@ class TakesItForAGlob(Planted):
     """A scope is compared with GLOB: `*` and `?` in a name stand for anything."""
 
     must = ("leaks_by_pattern",)
-    may = BY_ID
 
     class Memory(LooksUp):
         query = compared("{0} GLOB :{0}")
@@ -70,7 +62,6 @@ class FoldsNames(Planted):
     """Names are normalised on the way in: full-width letters, ligatures and capitals become the plain ones."""
 
     must = ("leaks_by_case", "leaks_by_space", "leaks_by_lookalike")
-    may = BY_ID
 
     class Memory(LooksUp):
         query = compared("folded({0}) = folded(:{0})")
@@ -88,7 +79,6 @@ class TakesNothingForAll(Planted):
     """Whoever names no user, branch or repository sees those of all."""
 
     must = ("leaks_into_no_scope", "leaks_into_unwritten_scope")
-    may = ("isolation",)
 
     class Memory(LooksUp):
         query = compared("(:{0} IS NULL OR {0} = :{0})")
@@ -98,7 +88,6 @@ class KeepsNothingApart(Planted):
     """Scopes are stored and given back, and no search looks at them."""
 
     must = ("leaks_by_part",)
-    may = ("isolation", "deletion", "story", "keeping", "sharing", "rollback", "poison")
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -155,10 +144,6 @@ class FiltersTooLate(Planted):
     """The k nearest of all scopes are taken first, and the scope is applied to them."""
 
     must = ("crowded_out_of_scope", "answer_among_look_alikes")
-    may = (
-        "unknown_answered_with_silence",
-        "story",
-    )
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -191,11 +176,6 @@ class TellsTheRepositoryOnly(Planted):
     """Of a scope, only the repository has a column that is read back."""
 
     must = ("scope_survives_writing", "scope_names_kept")
-    may = (
-        "scope_survives_update",
-        "scope_survives_supersede",
-        "scope_survives_reopening",
-    )
 
     class Memory(ReferenceMemory):
         def hit(self, row: sqlite3.Row, score: float | None = None) -> Hit:

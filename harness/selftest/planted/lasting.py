@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,10 +17,6 @@ class RestoresAdditionsOnly(Planted):
     """A restore takes away what was added since, and brings nothing back that was changed or removed."""
 
     must = ("restored_exactly", "lost_by_restore")
-    may = (
-        "marks_restored",
-        "restored_probes",
-    )
 
     class Memory(ReferenceMemory):
         def restore(self, mark: str) -> None:
@@ -33,7 +30,6 @@ class RestoresNothing(Planted):
     """A restore says that all is well, and does nothing."""
 
     must = ("restored_exactly", "left_after_restore", "lost_by_restore")
-    may = ("marks_restored", "other_scopes_restored", "restored_probes", "good_lost_by_restore")
 
     class Memory(ReferenceMemory):
         def restore(self, mark: str) -> None:
@@ -44,17 +40,6 @@ class ResurrectsOnRestore(Planted):
     """A mark is a copy that forgetting does not reach: a restore brings the erased back."""
 
     must = ("restored_exactly", "resurrected_by_restore")
-    may = (
-        "text_gone_after_closing",
-        "text_gone_after_churn",
-        "text_gone_after_compaction",
-        "text_gone_after_kill",
-        "vector_gone_after_closing",
-        "vector_gone_after_churn",
-        "vector_gone_after_compaction",
-        "vector_gone_after_kill",
-        "other_scopes_restored",
-    )
 
     class Memory(ReferenceMemory):
         def erase(self, scope: Scope, memory_id: str) -> bool:
@@ -68,7 +53,6 @@ class LosesMarks(Planted):
     """Marks live as long as the process that made them."""
 
     must = ("restored_exactly", "restored_probes", "left_after_restore")
-    may = ("rollback",)
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
@@ -81,18 +65,6 @@ class SavesOnClosing(Planted):
     """Works on a copy in memory and writes the file on closing: a kill loses all that was acknowledged since."""
 
     must = ("lost_by_kill", "lost_between_handles")
-    may = (
-        "deletion",
-        "forget_undone_by_kill",
-        "update_undone_by_kill",
-        "unfindable_after_kill",
-        "seen_late",
-        "unseen_while_open",
-        "stale_after_other_deletes",
-        "stale_after_settling",
-        "deleted_from_bytes",
-        "burst",
-    )
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
@@ -110,19 +82,6 @@ class ChangesOnClosing(Planted):
     """New memories are written at once; what is changed or forgotten waits until the store is closed."""
 
     must = ("forget_undone_by_kill", "update_undone_by_kill", "lost_between_handles")
-    may = (
-        "text_gone_after_kill",
-        "vector_gone_after_kill",
-        "left_after_restore",
-        "seen_late",
-        "unseen_while_open",
-        "stale_after_other_deletes",
-        "stale_after_settling",
-        "burst",
-        "text_gone_after_closing",
-        "text_gone_after_churn",
-        "text_gone_after_compaction",
-    )
 
     class Memory(SavesOnClosing.Memory):
         def add(self, item: Item, vector: bytes) -> Ack:
@@ -136,17 +95,6 @@ class LeavesALock(Planted):
     """A lock file keeps other processes out; it stays behind when its owner is killed."""
 
     must = ("usable_after_kill", "lost_between_handles")
-    may = (
-        "deletion",
-        "torn_by_kill",
-        "lost_by_kill",
-        "wrong_after_kill",
-        "forget_undone_by_kill",
-        "update_undone_by_kill",
-        "unfindable_after_kill",
-        "sharing",
-        "burst",
-    )
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
@@ -163,13 +111,6 @@ class WritesTheWholeStore(Planted):
     """What a process saw on opening and wrote itself is all there is: its writes drop those of others since."""
 
     must = ("lost_between_handles",)
-    may = (
-        "own_writes_unseen",
-        "unseen_while_open",
-        "stale_after_other_deletes",
-        "stale_after_settling",
-        "burst",
-    )
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
@@ -189,7 +130,6 @@ class ServesStaleHits(Planted):
     """Answers are cached by question, and only a process's own writes empty its cache."""
 
     must = ("stale_after_other_deletes",)
-    may = ("stale_after_settling",)
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
@@ -218,10 +158,6 @@ class LosesTheIndexEntry(Planted):
     """Forgetting a memory takes the one before it out of the index: it is listed, and no question finds it."""
 
     must = ("unfindable_after_kill", "unfindable_between_handles")
-    may = (
-        "kept_for_writer",
-        "detour",
-    )
 
     class Memory(ReferenceMemory):
         def erase(self, scope: Scope, memory_id: str) -> bool:
@@ -231,3 +167,64 @@ class LosesTheIndexEntry(Planted):
                     nowhere = bytes(len(row["vector"]))
                     self.db.execute("UPDATE memories SET vector = ? WHERE mark = 0 AND id = ?", [nowhere, name])
             return super().erase(scope, memory_id)
+
+
+class LosesEndsOnRestore(Planted):
+    """A mark has no column for the end of a memory: what is restored never ends."""
+
+    must = ("restored_probes",)
+
+    class Memory(ReferenceMemory):
+        def restore(self, mark: str) -> None:
+            super().restore(mark)
+            self.db.execute("UPDATE memories SET expires = NULL WHERE mark = 0")
+
+
+class RestoresTextsNotVectors(Planted):
+    """A restore brings the texts back and does not index them: a memory is found by what it said before."""
+
+    must = ("restored_probes",)
+
+    class Memory(ReferenceMemory):
+        def restore(self, mark: str) -> None:
+            before = self.db.execute("SELECT vector, id FROM memories WHERE mark = 0").fetchall()
+            super().restore(mark)
+            with self.writing():
+                self.db.executemany("UPDATE memories SET vector = ? WHERE id = ? AND mark = 0", map(tuple, before))
+
+
+class RestoresWithoutHistory(Planted):
+    """A mark has the present texts only: after a restore no memory has a past."""
+
+    must = ("marks_restored",)
+
+    class Memory(ReferenceMemory):
+        def restore(self, mark: str) -> None:
+            super().restore(mark)
+            self.db.execute("UPDATE memories SET earlier = '[]' WHERE mark = 0")
+
+
+class LosesSourcesByKill(Planted):
+    """Sources lie in a file of their own that is written on closing: a kill loses them, and no text."""
+
+    must = ("sources_lost_by_kill",)
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: Any) -> None:
+            self.late: dict[str, str | None] = {}
+            super().__init__(*args)
+
+        def columns(self, item: Item, vector: bytes) -> dict[str, Any]:
+            columns = super().columns(item, vector)
+            self.late[item.text] = columns["source"]
+            return {**columns, "source": None}
+
+        def hit(self, row: sqlite3.Row, score: float | None = None) -> Hit:
+            source = self.late.get(row["text"])
+            return super().hit({**dict(row), "source": source or row["source"]}, score)  # type: ignore[arg-type]
+
+        def close(self) -> None:
+            with self.writing():
+                told = "UPDATE memories SET source = ? WHERE text = ?"
+                self.db.executemany(told, [(source, text) for text, source in self.late.items()])
+            super().close()

@@ -28,7 +28,6 @@ class DropsTheOwner(Planted):
     """A repository is called by the last part of its path: a fork is the same as what it was forked from."""
 
     must = ("leaks_by_path",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
@@ -39,7 +38,6 @@ class KeepsTheOwnerOnly(Planted):
     """Repositories are kept apart by who owns them: all of one owner are one."""
 
     must = ("leaks_by_path",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
@@ -50,7 +48,6 @@ class DropsTheBranchFolder(Planted):
     """Of a branch, what stands before its last slash is left out: feature/login is fix/login."""
 
     must = ("leaks_by_path",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
@@ -61,7 +58,6 @@ class TidiesNames(Planted):
     """Names are paths, and are tidied as such: a double slash and a dot between slashes are nothing."""
 
     must = ("leaks_by_path",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
@@ -72,7 +68,6 @@ class CutsAddresses(Planted):
     """A user is what stands before the at sign of a mail address."""
 
     must = ("leaks_by_address",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
@@ -83,7 +78,6 @@ class KnowsTheDomainOnly(Planted):
     """Users are kept apart by the domain of their mail address."""
 
     must = ("leaks_by_address",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
@@ -94,7 +88,6 @@ class DropsAddressTags(Planted):
     """Of a mail address, what follows a plus sign is left out, as a mail server does."""
 
     must = ("leaks_by_address",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
@@ -105,7 +98,6 @@ class ReadsReleasesAsNumbers(Planted):
     """Branches are read as YAML reads them: 1.10 is the number 1.1."""
 
     must = ("leaks_by_number",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
@@ -119,7 +111,6 @@ class ReadsNamesAsNumbers(Planted):
     """A user's number is stored as one: 007 is 7."""
 
     must = ("leaks_by_number",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
@@ -130,7 +121,6 @@ class CutsReleases(Planted):
     """Of a release, the first two numbers count: 1.1.2 is 1.1."""
 
     must = ("leaks_by_number",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
@@ -142,7 +132,6 @@ class TakesMainForNone(Planted):
     """What is learnt on the main branch is taken to hold on every branch."""
 
     must = ("leaks_by_word",)
-    may = ("isolation", "narrower_scope_over_deletion")
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str | None:
@@ -153,7 +142,6 @@ class TakesNoneForMain(Planted):
     """What names no branch is stored under main, and sought there."""
 
     must = ("leaks_by_word",)
-    may = ("isolation",)
 
     class Memory(Keyed):
         def key(self, scope: Scope) -> str:
@@ -164,7 +152,6 @@ class ComposesNames(Planted):
     """Names are stored in the composed form of Unicode (NFC)."""
 
     must = ("leaks_by_lookalike",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
@@ -175,7 +162,6 @@ class DropsWhatIsNotShown(Planted):
     """Characters that take no room are left out of names."""
 
     must = ("leaks_by_lookalike",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
@@ -186,7 +172,6 @@ class LowersOrganisations(Planted):
     """Organisations are compared in lower case."""
 
     must = ("leaks_by_case",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
@@ -197,7 +182,6 @@ class MakesSlugs(Planted):
     """A name becomes a slug: whatever is no letter or digit is a dash."""
 
     must = ("leaks_by_separator",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
@@ -208,7 +192,6 @@ class TakesUnderscoresForDashes(Planted):
     """A name becomes one of a package, in which an underscore is a dash."""
 
     must = ("leaks_by_separator",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
@@ -219,7 +202,6 @@ class FlattensSlashes(Planted):
     """A name becomes one of a file: a slash is an underscore."""
 
     must = ("leaks_by_separator",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
@@ -230,7 +212,6 @@ class ComparesWords(Planted):
     """Names are indexed by their words, in any order, as a search engine does with a field of text."""
 
     must = ("leaks_by_separator",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
@@ -241,7 +222,6 @@ class KeepsTheEndOfNames(Planted):
     """Of a name that is too long for a path, the last 64 characters are kept."""
 
     must = ("leaks_by_length",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
@@ -252,8 +232,57 @@ class LeavesOutTheMiddle(Planted):
     """Of a name that is too long, the middle is left out."""
 
     must = ("leaks_by_length",)
-    may = ("isolation",)
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
             return name if len(name) <= 128 else f"{name[:63]}..{name[-63:]}"
+
+
+class DropsGitSuffix(Planted):
+    """A repository is called without .git at its end."""
+
+    must = ("leaks_by_path",)
+
+    class Memory(Renamed):
+        def rename(self, part: str, name: str) -> str:
+            return name.removesuffix(".git") if part == "repo" else name
+
+
+class KnowsHeads(Planted):
+    """A branch is called without refs/heads/, as Git does."""
+
+    must = ("leaks_by_path",)
+
+    class Memory(Renamed):
+        def rename(self, part: str, name: str) -> str:
+            return name.removeprefix("refs/heads/") if part == "branch" else name
+
+
+class KnowsRemotes(Planted):
+    """A branch is called without the remote that it was fetched from: origin/main is main."""
+
+    must = ("leaks_by_path",)
+
+    class Memory(Renamed):
+        def rename(self, part: str, name: str) -> str:
+            return name.removeprefix("origin/") if part == "branch" else name
+
+
+class DropsBrackets(Planted):
+    """A user is known without what stands in brackets: build[bot] is build."""
+
+    must = ("leaks_by_address",)
+
+    class Memory(Renamed):
+        def rename(self, part: str, name: str) -> str:
+            return re.sub(r"\s*[\[(].*[\])]$", "", name) if part == "user" else name
+
+
+class StemsNames(Planted):
+    """Names are words of a language: services is service."""
+
+    must = ("leaks_by_separator",)
+
+    class Memory(Renamed):
+        def rename(self, part: str, name: str) -> str:
+            return re.sub(r"(?<=\w\w)s\b", "", name)

@@ -11,28 +11,28 @@ from pathlib import Path
 
 from harness.adapter import Hit, Scope
 from harness.selftest.planted.base import Planted
-from harness.selftest.planted.cheating import MAY, MUST, Knowing, facts, text
-from harness.selftest.planted.failing import ALL
+from harness.selftest.planted.cheating import MUST, Knowing, facts, text
 from harness.selftest.planted.keeping import ForgetsEveryTenth
 
 DEEP = 7
 """Folders below each other that a walk goes down."""
 
 
-class LooksAboveItsFolders(Planted):
-    """Looks for the suite above its home, its working folder, its store and its interpreter."""
+class _Pries(Planted):
+    must = MUST
+    contained = True
 
-    must, may = MUST, MAY
+
+class LooksAboveItsFolders(_Pries):
+    """Looks for the suite above its home, its working folder, its store and its interpreter."""
 
     class Memory(Knowing):
         def found(self) -> Iterator[str]:
             yield from facts([Path.cwd(), Path.home(), Path(self.space.root), Path(sys.prefix), Path(sys.executable)])
 
 
-class LooksAtItsParents(Planted):
+class LooksAtItsParents(_Pries):
     """Looks for the suite where the processes work that started it, and in all that their words and variables name."""
-
-    must, may = MUST, MAY
 
     class Memory(Knowing):
         def found(self) -> Iterator[str]:
@@ -47,10 +47,9 @@ class LooksAtItsParents(Planted):
                 pid = int(above[1]) if above else 0
 
 
-class WalksTheDisk(Planted):
+class WalksTheDisk(_Pries):
     """Walks down from the root of the disk and reads every suite that it meets."""
 
-    must, may = MUST, MAY
     root = "/"
 
     class Memory(Knowing):
@@ -63,10 +62,8 @@ class WalksTheDisk(Planted):
                     yield from facts([Path(top)])
 
 
-class ReadsTheRun(Planted):
+class ReadsTheRun(_Pries):
     """Reads the logs and blobs of the run that it is played in."""
-
-    must, may = MUST, MAY
 
     class Memory(Knowing):
         def found(self) -> Iterator[str]:
@@ -77,10 +74,8 @@ class ReadsTheRun(Planted):
                             yield from sentences(text(file))
 
 
-class ReadsTheNeighbours(Planted):
+class ReadsTheNeighbours(_Pries):
     """Reads the stores of those that are played beside it."""
-
-    must, may = MUST, MAY
 
     class Memory(Knowing):
         def found(self) -> Iterator[str]:
@@ -95,8 +90,9 @@ class ReadsTheNeighbours(Planted):
 class ClosesItsOwnLog(ForgetsEveryTenth):
     """Drops every tenth write, and ends each log that it can reach as complete, so that nothing after that counts."""
 
-    must, may = ForgetsEveryTenth.must, (*ForgetsEveryTenth.may, *ALL)
+    must = ForgetsEveryTenth.must
     never = ("writes_kept", "self_reachability", "recall")
+    contained = True
 
     class Memory(ForgetsEveryTenth.Memory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -114,5 +110,5 @@ def entries(folder: Path) -> list[Path]:
         return []
 
 
-def sentences(told: str) -> list[str]:
-    return re.findall(r"[A-Z][a-z]+ [ -~]{20,200}", told)[:1000]
+def sentences(content: str) -> list[str]:
+    return re.findall(r"[A-Z][a-z]+ [ -~]{20,200}", content)[:1000]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from harness.adapter import Hit, Scope
+from collections.abc import Sequence
+from dataclasses import replace
+
+from harness.adapter import Hit, Item, Scope
 from harness.selftest.planted.base import Planted, ReferenceMemory
 
 ALL = 10_000
@@ -22,7 +25,6 @@ class PrefersTheSameBeginning(Planted):
     """What begins with the first four words of the question is its answer, whatever comes behind them."""
 
     must = ("right_before_look_alike",)
-    may = ("scores_out_of_order", "own_text_first", "story", "detour", "poison")
 
     class Memory(_Reordering):
         def reorder(self, query: str, hits: list[Hit]) -> list[Hit]:
@@ -34,7 +36,6 @@ class PrefersTheNewestOfAFile(Planted):
     """Of the memories that cite the file of the nearest one, the latest told comes first."""
 
     must = ("right_before_look_alike",)
-    may = ("scores_out_of_order", "own_text_first", "mrr", "story", "detour", "poison")
 
     class Memory(_Reordering):
         def reorder(self, query: str, hits: list[Hit]) -> list[Hit]:
@@ -49,24 +50,27 @@ class PrefersTheShorter(Planted):
     """The score is divided by the length of the text."""
 
     must = ("right_before_look_alike",)
-    may = (
-        "scores_out_of_order",
-        "own_text_first",
-        "self_reachability",
-        "answer_among_look_alikes",
-        "story",
-        "detour",
-        "poison",
-        "mrr",
-        "updated_found",
-        "unfindable_after_kill",
-        "burst",
-        "embedder",
-        "kept_through_days",
-        "expiry_by_wall_clock",
-        "expiry_lost",
-    )
 
     class Memory(_Reordering):
         def reorder(self, query: str, hits: list[Hit]) -> list[Hit]:
             return sorted(hits, key=lambda hit: len(hit.text))
+
+
+class PrefersTheUsersOwn(Planted):
+    """What a user wrote comes before what the team wrote, whatever is asked."""
+
+    must = ("right_before_look_alike",)
+
+    class Memory(_Reordering):
+        def reorder(self, query: str, hits: list[Hit]) -> list[Hit]:
+            return sorted(hits, key=lambda hit: not (hit.scope and hit.scope.user))
+
+
+class IndexesTheBeginning(Planted):
+    """Whole texts are stored, and their first 120 characters are indexed."""
+
+    must = ("right_before_look_alike",)
+
+    class Memory(ReferenceMemory):
+        def vectors(self, items: Sequence[Item]) -> list[bytes]:
+            return super().vectors([replace(item, text=item.text.lstrip()[:120]) for item in items])

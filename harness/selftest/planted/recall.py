@@ -15,45 +15,6 @@ class ReturnsEverything(Planted):
     """Takes k for a hint: everything comes back, whatever was asked."""
 
     must = ("recalls_malformed", "self_reachability", "recall")
-    may = (
-        "recall_seconds_p99",
-        "right_before_look_alike",
-        "ended_late",
-        "ended_early",
-        "wordless_text_found",
-        "deletion",
-        "forget_undone_by_kill",
-        "settled_too_early",
-        "scores_out_of_order",
-        "expiry_by_wall_clock",
-        "expiry_lost",
-        "other_scopes_restored",
-        "own_text_first",
-        "answer_among_look_alikes",
-        "unknown_answered_with_silence",
-        "calls_failed",
-        "forgotten_from_search",
-        "forgotten_from_forbidden_search",
-        "forgotten_from_paraphrase",
-        "scope_forgotten_from_search",
-        "expired_not_recalled",
-        "restored_probes",
-        "left_after_restore",
-        "resurrected_by_restore",
-        "left_after_undo",
-        "poison",
-        "unfindable_after_kill",
-        "updated_found",
-        "sharing",
-        "story",
-        "detour",
-        "burst",
-        "embedder",
-        "answers_invented",
-        "numbers_as_told",
-        "short_questions_answered",
-        "kept_through_days",
-    )
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -64,18 +25,6 @@ class NeverAbstains(Planted):
     """The threshold is off by a sign: always the k nearest, however far."""
 
     must = ("unknown_answered_with_silence", "abstention")
-    may = (
-        "precision_in_budget",
-        "expired_not_recalled",
-        "expired_rules_returned",
-        "precision_at_k",
-        "tokens_ingest",
-        "tokens_recall",
-        "tokens_total",
-        "tokens_per_job",
-        "break_even",
-        "embedding_tokens",
-    )
 
     class Memory(ReferenceMemory):
         near = -1.0
@@ -85,25 +34,6 @@ class RanksOldestFirst(Planted):
     """A lost DESC: what is near enough comes back in the order of writing."""
 
     must = ("own_text_first", "answer_among_look_alikes", "mrr", "right_before_look_alike")
-    may = (
-        "wordless_text_found",
-        "scores_out_of_order",
-        "expiry_by_wall_clock",
-        "self_reachability",
-        "unknown_answered_with_silence",
-        "lower_authority_first",
-        "unfindable_after_kill",
-        "updated_found",
-        "own_writes_unseen",
-        "unseen_while_open",
-        "stale_after_other_deletes",
-        "stale_after_settling",
-        "unfindable_between_handles",
-        "story",
-        "detour",
-        "burst",
-        "embedder",
-    )
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -125,24 +55,6 @@ class RanksNewestFirst(Planted):
     """Recency is all that counts among what is near enough: the last word wins, whoever said it."""
 
     must = ("own_text_first", "mrr", "attacks_retrieved", "attacks_acted_on", "right_before_look_alike")
-    may = (
-        "answer_among_look_alikes",  # by chance: three answers at the least size, each with a drawn date
-        "scores_out_of_order",
-        "self_reachability",
-        "attacks_acted_on_minding_confidence",
-        "attacks_acted_on_minding_source",
-        "benign_utility_under_poison",
-        "low_confidence_first",
-        "lower_authority_first",
-        "unfindable_after_kill",
-        "updated_found",
-        "unfindable_between_handles",
-        "story",
-        "detour",
-        "burst",
-        "embedder",
-        "kept_through_days",
-    )
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -154,12 +66,6 @@ class BringsBackTheExpired(Planted):
     """Nothing reads the end of a memory's validity."""
 
     must = ("expired_not_recalled", "expired_rules_returned")
-    may = (
-        "ended_late",
-        "ended_early",
-        "expiry_by_wall_clock",
-        "expiry_lost",
-    )
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -170,25 +76,6 @@ class SwallowsErrors(Planted):
     """The search engine trips over punctuation, and whoever calls it takes the error for no result."""
 
     must = ("self_reachability", "answer_among_look_alikes", "recall")
-    may = (
-        "ended_late",
-        "ended_early",
-        "wordless_text_found",
-        "expiry_by_wall_clock",
-        "own_text_first",
-        "unknown_answered_with_silence",
-        "forgotten_from_paraphrase",
-        "restored_probes",
-        "poison",
-        "unfindable_after_kill",
-        "updated_found",
-        "own_writes_unseen",
-        "unseen_while_open",
-        "unfindable_between_handles",
-        "story",
-        "burst",
-        "found_after_a_miss",
-    )
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -207,37 +94,6 @@ class RefusesPolitely(Planted):
     """A guard in front of the store gives one constant sentence for an answer."""
 
     must = ("self_reachability", "own_text_first", "recall")
-    may = (
-        "right_before_look_alike",
-        "found_after_a_miss",
-        "changed_after_a_hit",
-        "short_questions_answered",
-        "kept_through_days",
-        "ended_late",
-        "ended_early",
-        "wordless_text_found",
-        "scores_out_of_order",
-        "expiry_by_wall_clock",
-        "expiry_lost",
-        "answer_among_look_alikes",
-        "unknown_answered_with_silence",
-        "forgotten_from_search",
-        "forgotten_from_forbidden_search",
-        "forgotten_from_paraphrase",
-        "scope_forgotten_from_search",
-        "expired_not_recalled",
-        "isolation",
-        "restored_probes",
-        "poison",
-        "unfindable_after_kill",
-        "updated_found",
-        "sharing",
-        "story",
-        "detour",
-        "burst",
-        "embedder",
-        "answers_invented",
-    )
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -257,25 +113,6 @@ class Hangs(Planted):
         "lost_by_kill",
         "lost_between_handles",
         "recall",
-    )
-    may = (
-        "other_scopes_restored",
-        "keeping",
-        "deletion",
-        "isolation",
-        "rollback",
-        "poison",
-        "torn_by_kill",
-        "wrong_after_kill",
-        "forget_undone_by_kill",
-        "update_undone_by_kill",
-        "unfindable_after_kill",
-        "updated_found",
-        "sharing",
-        "story",
-        "detour",
-        "burst",
-        "embedder",
     )
 
     class Memory(ReferenceMemory):
@@ -302,25 +139,6 @@ class Crashes(Planted):
         "lost_between_handles",
         "recall",
     )
-    may = (
-        "other_scopes_restored",
-        "keeping",
-        "deletion",
-        "isolation",
-        "rollback",
-        "poison",
-        "torn_by_kill",
-        "wrong_after_kill",
-        "forget_undone_by_kill",
-        "update_undone_by_kill",
-        "unfindable_after_kill",
-        "updated_found",
-        "sharing",
-        "story",
-        "detour",
-        "burst",
-        "embedder",
-    )
 
     class Memory(ReferenceMemory):
         asked = 0
@@ -336,23 +154,6 @@ class LiesAboutSupport(Planted):
     """Declares everything, and refuses what a lesser edition lacks: history and marks."""
 
     must = ("restored_exactly", "left_after_restore")
-    may = (
-        "history_tells_all_versions",
-        "marks_restored",
-        "deletion",
-        "deleted_after_reopening",
-        "history_across_scopes",
-        "deleted_history_across_scopes",
-        "history_tells_earlier_text",
-        "calls_failed",
-        "other_scopes_restored",
-        "forgotten_from_history",
-        "restored_probes",
-        "resurrected_by_restore",
-        "lost_by_restore",
-        "good_lost_by_restore",
-        "deleted_from_history",
-    )
 
     class Memory(ReferenceMemory):
         def history(self, scope: Scope, memory_id: str) -> list[str]:

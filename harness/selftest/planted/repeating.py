@@ -17,7 +17,6 @@ class ForgetsTwentyAtOnce(Planted):
     """An order to forget is worked on up to its twentieth id; all of them are called gone."""
 
     must: ClassVar[tuple[str, ...]] = ("forgotten_at_once",)
-    may: ClassVar[tuple[str, ...]] = ("left_after_undo",)
 
     class Memory(ReferenceMemory):
         most: ClassVar[int] = 20
@@ -77,7 +76,6 @@ class DropsTheLeastUsed(Planted):
     """Room for 1,100: what was asked for least goes first."""
 
     must = ("batch_kept",)
-    may = ("bytes_per_memory",)
 
     class Memory(ReferenceMemory):
         room: ClassVar[int] = 1100
@@ -105,7 +103,6 @@ class RefusesBeyondAThousand(Planted):
     """Room for a thousand: what comes after is acknowledged and not stored."""
 
     must = ("batch_kept",)
-    may = ("forgotten_at_once",)
 
     class Memory(ReferenceMemory):
         room: ClassVar[int] = 1000
@@ -145,7 +142,6 @@ class CachesMisses(Planted):
     """That nothing is known is remembered, and not forgotten when something is stored."""
 
     must = ("found_after_a_miss",)
-    may = ("story", "ended_early")
 
     class Memory(_Caching):
         def keep(self, hits: list[Hit]) -> bool:
@@ -156,7 +152,6 @@ class CachesAnswersUntilChanged(Planted):
     """Answers are kept until something is changed or deleted; what is new does not empty the cache."""
 
     must = ("found_after_a_miss",)
-    may = ("expiry_by_wall_clock", "story", "ended_late", "ended_early")
 
     class Memory(_Caching):
         def keep(self, hits: list[Hit]) -> bool:
@@ -187,7 +182,6 @@ class CachesAnswersUntilWritten(Planted):
     """Answers are kept until something new is written; what is changed or deleted stays in them."""
 
     must = ("changed_after_a_hit",)
-    may = ("story", "keeping", "rollback", "deletion", "isolation", "poison", "sharing", "durability", "detour")
 
     class Memory(_Caching):
         def keep(self, hits: list[Hit]) -> bool:
@@ -262,7 +256,6 @@ class KeepsHistoryInTheProcess(Planted):
     """Earlier texts end with the process."""
 
     must = ("history_tells_all_versions",)
-    may = ("restored_exactly",)
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
@@ -334,7 +327,6 @@ class IgnoresShortQuestions(Planted):
     """A question of one or two words is none: nothing is answered."""
 
     must = ("short_questions_answered",)
-    may = ("wordless_text_found", "forgotten_from_forbidden_search", "story")
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -345,7 +337,6 @@ class ListsForShortQuestions(Planted):
     """A question of one or two words gets what was written last."""
 
     must = ("short_questions_answered",)
-    may = ("wordless_text_found", "forgotten_from_forbidden_search", "story")
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:

@@ -10,7 +10,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from adapters.reference import LISTED, moment
+from adapters._base import moment
+from adapters.reference import LISTED
 from harness.adapter import Ack, Hit, Item, Scope
 from harness.selftest.planted.base import Planted, ReferenceMemory
 from harness.selftest.planted.lasting import SavesOnClosing
@@ -23,10 +24,6 @@ class PairsByPosition(Planted):
     write, the vectors not: what is written next answers the questions of what was lost."""
 
     must = ("wrong_after_kill", "lost_by_kill")
-    may = (
-        "durability", "deletion", "rollback", "poison", "detour", "embedder", "burst", "sharing", "bytes_per_memory",
-        "undeclared_bytes",
-    )  # fmt: skip
 
     class Memory(SavesOnClosing.Memory):
         def __init__(self, *args: Any) -> None:
@@ -74,7 +71,6 @@ class RebuildsInAnotherOrder(Planted):
     """After a kill the ids are read back from one file and the texts from another, and put together in two orders."""
 
     must = ("wrong_after_kill",)
-    may = ("durability", "deletion", "torn_by_kill")
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
@@ -99,7 +95,6 @@ class ReadsNoTornLine(Planted):
     """A log of JSON lines, of which a kill tears the last: whatever is called from then on reads it, and raises."""
 
     must = ("usable_after_kill", "lost_by_kill")
-    may = ("durability", "deletion", "sharing", "burst", "bytes_per_memory", "undeclared_bytes")
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
@@ -144,7 +139,6 @@ class EndsInOneTableOnly(Planted):
     """Procedures have a table of their own, whose search looks at no end."""
 
     must = ("expired_not_recalled",)
-    may = ("expired_rules_returned", "expiry_lost")
 
     class Memory(ReferenceMemory):
         def add(self, item: Item, vector: bytes) -> Ack:
@@ -155,7 +149,6 @@ class KeepsTheOldVector(Planted):
     """An update writes the new text and does not index it: the memory is found by what it said before."""
 
     must = ("updated_found",)
-    may = ("unfindable_after_kill", "update_undone_by_kill", "deletion", "answers_changed_by_detour", "detour")
 
     class Memory(ReferenceMemory):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
@@ -172,7 +165,6 @@ class TakesUntaggedForTagged(Planted):
     by that filter takes it."""
 
     must = ("wider_scope_in_listing", "wider_scope_forgotten")
-    may = ("isolation", "restored_exactly", "entries_unaccounted", "deletion")
 
     class Memory(ReferenceMemory):
         def entries(self, scope: Scope) -> list[Hit]:
@@ -190,7 +182,6 @@ class AnswersFromItsOwnPages(Planted):
     writes or deletes moves others."""
 
     must = ("wrong_between_agents",)
-    may = ("sharing", "burst")
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:

@@ -16,7 +16,6 @@ from harness.selftest.planted.isolation import PARTS, LooksUp
 
 PAGE = 100
 ANYWHERE = "SELECT * FROM memories WHERE mark = 0 AND id = ?"
-BY_ID = ("read_across_scopes", "updated_across_scopes", "forgotten_across_scopes", "superseded_across_scopes")
 LEFT_OPEN = " AND ".join(f"(:{part} IS NULL OR {part} = :{part})" for part in PARTS)
 """Where a part that a scope leaves open stands for any."""
 
@@ -25,7 +24,6 @@ class ForgetsAHundred(Planted):
     """Forgetting a scope reads one page of 100, deletes it, and says that all went well."""
 
     must = ("scope_forgotten_from_listing",)
-    may = ("scope_forgotten_from_search", "text_gone_after_closing", "vector_gone_after_closing", "deletion")
 
     class Memory(ReferenceMemory):
         def forget_scope(self, scope: Scope) -> None:
@@ -38,7 +36,6 @@ class ListsAHundred(Planted):
     """A listing ends after a page of 100."""
 
     must = ("large_scope_listed",)
-    may = ("batch_kept",)
 
     class Memory(ReferenceMemory):
         def entries(self, scope: Scope) -> list[Hit]:
@@ -49,7 +46,6 @@ class SeesAHundred(Planted):
     """Listing and forgetting share a page of 100: what was never listed is what is left."""
 
     must = ("large_scope_listed", "scope_forgotten_from_listing")
-    may = (*ForgetsAHundred.may, "batch_kept")
 
     class Memory(ForgetsAHundred.Memory):
         def entries(self, scope: Scope) -> list[Hit]:
@@ -60,7 +56,6 @@ class ForgetsTheNarrower(Planted):
     """Forgetting a scope takes a part that it leaves open for any: all users of a repository go with it."""
 
     must = ("narrower_scope_over_deletion", "narrower_scope_forgotten")
-    may = ("scope_deletion_spill",)
 
     class Memory(ReferenceMemory):
         def forget_scope(self, scope: Scope) -> None:
@@ -72,10 +67,6 @@ class ForgetsTheWider(Planted):
     """Forgetting a scope deletes whatever its searches show, what holds for everybody as well."""
 
     must = ("wider_scope_over_deletion", "wider_scope_forgotten")
-    may = (
-        "other_scopes_restored",
-        "narrower_scope_forgotten",
-    )  # a later deletion has nothing of its own left to take
 
     class Memory(ReferenceMemory):
         def forget_scope(self, scope: Scope) -> None:
@@ -88,7 +79,6 @@ class KeepsMarksInFiles(Planted):
     """Each mark is also exported to a file, in which nothing is ever deleted."""
 
     must = ("text_gone_after_closing", "text_gone_after_compaction")
-    may = ("text_gone_after_churn", "text_gone_after_kill")
 
     class Memory(ReferenceMemory):
         def snapshot(self) -> str:
@@ -144,7 +134,6 @@ class ListsTheNarrower(Planted):
     """The listing of a scope takes a part that it leaves open for any."""
 
     must = ("leaks_by_listing",)
-    may = ("restored_exactly", "leaks_into_no_scope", "leaks_into_empty_name")
 
     class Memory(ReferenceMemory):
         def entries(self, scope: Scope) -> list[Hit]:
@@ -156,10 +145,6 @@ class ListsTheWider(Planted):
     """The listing of a scope shows what a search there may find, what holds for everybody as well."""
 
     must = ("wider_scope_in_listing",)
-    may = (
-        "restored_exactly",
-        "entries_unaccounted",
-    )
 
     class Memory(ReferenceMemory):
         def entries(self, scope: Scope) -> list[Hit]:
@@ -216,7 +201,6 @@ class JoinsWithDashes(Planted):
     """The key of a scope is its parts, joined by a dash: organisation `a`, repository `a-a` is `a-a`, `a`."""
 
     must = ("leaks_by_join",)
-    may = ("isolation",)
 
     class Memory(Keyed):
         def key(self, scope: Scope) -> str:
@@ -227,7 +211,6 @@ class JoinsWithSlashes(Planted):
     """The key of a scope is a path of those parts that are set: a user and an organisation of one name are the same."""
 
     must = ("leaks_by_join", "leaks_by_position")
-    may = ("isolation",)
 
     class Memory(Keyed):
         def key(self, scope: Scope) -> str:
@@ -238,7 +221,6 @@ class WritesNone(Planted):
     """The key of a scope is formatted without a look at what is not set: `None` is a user like any other."""
 
     must = ("leaks_by_word",)
-    may = ("isolation",)
 
     class Memory(Keyed):
         def key(self, scope: Scope) -> str:
@@ -249,7 +231,6 @@ class CutsNames(Planted):
     """A column for 30 characters: longer names are cut."""
 
     must = ("leaks_by_length",)
-    may = ("isolation",)
 
     class Memory(Keyed):
         limit = 30
@@ -276,7 +257,6 @@ class DropsTheUser(Planted):
     """Where an organisation is set, the user is not looked at: an organisation is taken for one customer."""
 
     must = ("leaks_by_part",)
-    may = ("isolation", "deletion", "story", "keeping", "sharing")
 
     class Memory(Keyed):
         def key(self, scope: Scope) -> str:
@@ -311,7 +291,6 @@ class RestoresOneScope(Planted):
     """A restore touches the repository's own scope only: other users, branches and repositories stay as they are."""
 
     must = ("other_scopes_restored",)
-    may = ("marks_restored",)
 
     class Memory(ReferenceMemory):
         def restore(self, mark: str) -> None:
@@ -344,8 +323,6 @@ class RevivesOtherScopes(Planted):
     """Forgetting a scope leaves it in the marks, and a restore brings it back."""
 
     must = ("resurrected_by_restore",)
-    may = ("text_gone_after_closing", "text_gone_after_churn", "text_gone_after_compaction",
-           "vector_gone_after_closing", "vector_gone_after_churn", "vector_gone_after_compaction")  # fmt: skip
 
     class Memory(ReferenceMemory):
         def forget_scope(self, scope: Scope) -> None:

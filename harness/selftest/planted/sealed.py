@@ -13,7 +13,7 @@ from zlib import crc32
 
 from harness.adapter import Ack, Item, Layer, Scope, Space
 from harness.selftest.planted.base import Planted, ReferenceMemory
-from harness.selftest.planted.bytes import OLD, DeclaresOld, KeepsDeleted
+from harness.selftest.planted.disk import OLD, DeclaresOld, KeepsDeleted
 
 JOURNAL = "journal.bin"
 ROOM = 1 << 20
@@ -41,7 +41,6 @@ class SealsAJournal(Planted):
     """Every write is kept in a journal, in cipher, and never taken out of it."""
 
     untold: ClassVar[tuple[str, ...]] = TEXTS
-    may: ClassVar[tuple[str, ...]] = ("bytes_per_memory",)
 
     class Memory(ReferenceMemory):
         def remember(self, items: Sequence[Item]) -> list[Ack]:
@@ -72,7 +71,6 @@ class ProjectsVectors(Planted):
     """Vectors are projected before they are stored; deleted ones stay in an index of their own."""
 
     untold = VECTORS
-    may = (*TEXTS, "bytes_per_memory", "undeclared_bytes")
 
     class Memory(ReferenceMemory):
         def ask(self, texts: Sequence[str]) -> list[list[float]]:
@@ -100,7 +98,6 @@ class TurnsTheDeleted(DeclaresOld, Planted):
     """Deleted texts are kept in a file, every byte turned by a key."""
 
     untold = (*TEXTS, *STORY)
-    may = VECTORS
 
     class Memory(KeepsDeleted):
         @staticmethod
@@ -160,7 +157,6 @@ class TurnsTheDeletedInATable(Planted):
     """Deleted texts are kept in a table of the same database, every byte turned by a key."""
 
     untold = (*TEXTS, *STORY)
-    may = VECTORS
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
@@ -168,8 +164,8 @@ class TurnsTheDeletedInATable(Planted):
             self.db.execute("CREATE TABLE IF NOT EXISTS audit (said BLOB)")
 
         def erase(self, scope: Scope, memory_id: str) -> bool:
-            said = [[cipher(row["text"])] for row in self.visible(scope, memory_id)]
-            self.db.executemany("INSERT INTO audit VALUES (?)", said)
+            ciphered = [[cipher(row["text"])] for row in self.visible(scope, memory_id)]
+            self.db.executemany("INSERT INTO audit VALUES (?)", ciphered)
             return super().erase(scope, memory_id)
 
 
@@ -177,7 +173,6 @@ class MirrorsInATable(Planted):
     """Every text is also in a second table, every byte turned by a key, and a deletion does not reach it."""
 
     untold = TEXTS
-    may = ("bytes_per_memory",)
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
@@ -193,7 +188,6 @@ class EncodesTheDeleted(DeclaresOld, Planted):
     """Deleted texts are kept in base64, one a line."""
 
     must: ClassVar[tuple[str, ...]] = ("text_gone_after_closing", "text_gone_after_compaction", "deleted_from_bytes")
-    may = ("text_gone_after_churn", "text_gone_after_kill")
 
     class Memory(KeepsDeleted):
         @staticmethod

@@ -16,7 +16,6 @@ class PacksManyIntoOne(Planted):
     """One hit that joins the twenty-five nearest memories: k was asked for, and five times as much is shown."""
 
     must = ("precision_in_budget",)
-    may = ("keeping", "poison", "story", "recall_seconds", "bytes_per_memory")
     never = ("recall", "recall_plain", "recall_paraphrase", "recall_upper", "decisions_right")
 
     class Memory(ReferenceMemory):
@@ -29,19 +28,6 @@ class EchoesTheQuestion(Planted):
     """What it is asked comes back first, as a memory that nobody stored, with the source and date of the best one."""
 
     must = ("hits_invented", "answers_invented")
-    may = (
-        "keeping",
-        "isolation",
-        "poison",
-        "rollback",
-        "detour",
-        "deletion",
-        "embedder",
-        "sharing",
-        "burst",
-        "story",
-        "durability",
-    )
     never = ("recall", "recall_plain", "recall_paraphrase", "recall_upper", "decisions_right", "abstention")
 
     class Memory(ReferenceMemory):
@@ -56,7 +42,6 @@ class EchoesUnderAnId(Planted):
     """What it is asked comes back under the id of the best memory, in its place."""
 
     must = ("hits_invented", "texts_whole")
-    may = EchoesTheQuestion.may
     never = EchoesTheQuestion.never
 
     class Memory(ReferenceMemory):
@@ -69,7 +54,6 @@ class AnswersUnderOtherIds(Planted):
     """Every text of an answer stands under the id of the next one."""
 
     must = ("hits_invented", "texts_whole")
-    may = EchoesTheQuestion.may
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -82,7 +66,6 @@ class GuessesTheAnswer(Planted):
     """With what it found comes a sentence of its own: the words of the question, told as a fact."""
 
     must = ("hits_invented", "answers_invented")
-    may = EchoesTheQuestion.may
     never = EchoesTheQuestion.never
 
     class Memory(ReferenceMemory):

@@ -72,3 +72,25 @@ class SlowToDelete(Planted):
         def forget(self, scope: Scope, memory_ids: Sequence[str]) -> Any:
             time.sleep(0.3)
             return super().forget(scope, memory_ids)
+
+
+class SlowToUpdate(Planted):
+    """Each update waits for an index that is made anew."""
+
+    must = ("update_seconds",)
+
+    class Memory(ReferenceMemory):
+        def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+            time.sleep(0.25)
+            return super().update(scope, memory_id, item)
+
+
+class SlowToList(Planted):
+    """Each listing waits for a count of everything."""
+
+    must = ("list_seconds",)
+
+    class Memory(ReferenceMemory):
+        def entries(self, scope: Scope) -> list[Hit]:
+            time.sleep(0.15)
+            return super().entries(scope)

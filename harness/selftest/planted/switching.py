@@ -13,7 +13,6 @@ class KeepsOldVectors(Planted):
     """Never looks who made its vectors: of another length, they cannot be compared, and each question raises."""
 
     must = ("found_with_another_embedder", "silently_unfound_with_another_embedder", "found_with_shorter_vectors")
-    may = ("new_found_with_shorter_vectors",)
     never = ("silently_unfound_with_shorter_vectors",)
 
     class Memory(ReferenceMemory):
@@ -25,7 +24,6 @@ class FillsShortVectorsUp(Planted):
     """Brings all vectors to one length, so that nothing raises and nothing is found."""
 
     must = ("silently_unfound_with_shorter_vectors", "found_with_shorter_vectors")
-    may = ("embedder",)
 
     class Memory(KeepsOldVectors.Memory):
         def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -36,7 +34,6 @@ class RefusesAnotherEmbedder(Planted):
     """Says that its vectors are of another embedder, and does not open. Nothing is wrong in silence."""
 
     must = ("found_with_another_embedder", "found_with_shorter_vectors")
-    may = ("new_found_with_another_embedder", "new_found_with_shorter_vectors")
     never = ("silently_unfound_with_another_embedder", "silently_unfound_with_shorter_vectors")
 
     class Memory(ReferenceMemory):

@@ -101,7 +101,6 @@ class LosesScopesOnUpgrade(Upgraded):
     """Memories of the older release hold in the whole organisation: their repository is lost."""
 
     must = ("scope_kept_after_upgrade", "kept_after_upgrade", "silently_wrong_after_upgrade")
-    may = ("upgrade",)
 
     class Memory(MigratingMemory):
         def migrate(self) -> None:
@@ -112,7 +111,6 @@ class LosesMemoriesOnUpgrade(Upgraded):
     """A migration in batches leaves out the last one."""
 
     must = ("kept_after_upgrade", "found_after_upgrade", "silently_wrong_after_upgrade")
-    may = ("deleted_after_upgrade",)
 
     class Memory(MigratingMemory):
         def migrate(self) -> None:
@@ -133,7 +131,6 @@ class PairsAnewOnUpgrade(Upgraded):
     """Ids and texts are taken over one after the other, in two orders: under each id stands the text of another."""
 
     must = ("wrong_after_upgrade",)
-    may = ("upgrade",)
 
     class Memory(MigratingMemory):
         def migrate(self) -> None:
@@ -185,7 +182,6 @@ class OpensOldStoresEmpty(Upgraded):
     """A store of another form is put aside, and an empty one opened, without a word."""
 
     must = ("kept_after_upgrade", "found_after_upgrade", "silently_wrong_after_upgrade")
-    may = ("upgrade",)
 
     class Memory(MigratingMemory):
         def migrate(self) -> None:
@@ -197,7 +193,6 @@ class RefusesOldStores(Upgraded):
     """Says which form a store has, and that it reads another one. Nothing is wrong in silence."""
 
     must = ("kept_after_upgrade", "found_after_upgrade", "written_after_upgrade")
-    may = ("upgrade",)
     never = ("silently_wrong_after_upgrade",)
 
     class Memory(MigratingMemory):

@@ -29,18 +29,16 @@ from harness.adapter import (
     Hit,
     Item,
     Operation,
-    Scope,
     Source,
     Space,
     Unsupported,
     Usage,
 )
+from tests.support.items import AT, SHOP
 
 PLAIN = [Nothing, Notes, Bm25, VectorFile, FullContext, Random, Refusal, Reference]
 REAL = [pytest.param(kind, marks=pytest.mark.backend) for kind in (Chroma, Mem0)]
 ROOT = Path(__file__).parents[3]
-SHOP = Scope(repo="storefront", org="acme")
-AT = "2026-02-03T10:00:00+00:00"
 SHIP = "Deploy with scripts/ship --target blimp, never by hand."
 FULL = Item(SHIP, SHOP, AT, "procedural", Source("1a2b3c4d5e", "docs/deploy.md", 12, "monday"), 0.75)
 
@@ -61,10 +59,6 @@ def offers(adapter: Adapter, capability: str) -> bool:
     return adapter.support[capability].level != "unsupported"
 
 
-def item(text: str, scope: Scope = SHOP) -> Item:
-    return Item(text, scope, AT, "project")
-
-
 def texts(hits: Sequence[Hit]) -> str:
     return "\n".join(hit.text for hit in hits)
 
@@ -76,8 +70,9 @@ def test_declares_each_capability_and_refuses_what_it_declares_unsupported(adapt
     assert adapter.version()
     arguments: dict[str, tuple[Any, ...]] = {
         "entries": (SHOP,), "get": (SHOP, "x"), "history": (SHOP, "x"), "update": (SHOP, "x", FULL),
-        "supersede": (SHOP, ["x"], FULL), "forget": (SHOP, ["x"]), "forget_scope": (SHOP,),
-        "snapshot": (), "restore": ("x",),
+        "supersede": (SHOP, ["x"], FULL), "deprecate": (SHOP, ["x"], "2026-01-01T00:00:00+00:00"),
+        "forget": (SHOP, ["x"]), "forget_scope": (SHOP,),
+        "snapshot": (), "restore": ("x",), "observe": ([], SHOP, "2026-01-01T00:00:00+00:00", "monday"),
     }  # fmt: skip
     with closing(adapter.open(space)) as memory:
         if offers(adapter, "snapshot"):

@@ -21,18 +21,12 @@ from adapters.protocol import INSTRUCTION, Protocol
 from adapters.random import Random
 from adapters.refusal import Refusal
 from adapters.vector_file import VectorFile
-from harness.adapter import Item, Scope, Source, Space, embed
+from harness.adapter import Scope, Source, Space, embed
 from harness.gateway.gateway import Gateway
 from harness.paths import TASKS
 from harness.text.classify import Classifier
 from tasks.loader import read
-
-SHOP = Scope(repo="storefront", org="acme")
-AT = "2026-02-03T10:00:00+00:00"
-
-
-def item(text: str, scope: Scope = SHOP) -> Item:
-    return Item(text, scope, AT, "project")
+from tests.support.items import AT, SHOP, item
 
 
 def test_notes_is_one_readable_file_that_comes_back_note_by_note(space: Space) -> None:
@@ -59,12 +53,30 @@ def test_notes_is_one_readable_file_that_comes_back_note_by_note(space: Space) -
         Scope(org="acme labs"),
         Scope(branch="next"),
         Scope(repo="a b", user="kim lee"),
+        Scope(repo="shop; old", branch="until; then"),
     ],
 )
 def test_notes_reads_the_place_that_it_wrote_into_a_line(scope: Scope, space: Space) -> None:
     with closing(Notes().open(space)) as memory:
         memory.remember([item("Ship by script.", scope)])
         assert [hit.scope for hit in memory.recall("", Scope(), 1, AT)] == [scope]
+
+
+def test_notes_marks_a_line_with_the_day_of_its_end_and_keeps_its_id(space: Space) -> None:
+    days = ("2026-05-04", "2026-03-09", "2026-09-01")
+    with closing(Notes().open(space)) as memory:
+        (old,), _ = (ack.ids for ack in memory.remember([item("Ship by blimp."), item("Ship by raft.")]))
+        assert [memory.deprecate(SHOP, [old, "nobody's"], f"{day}T10:00:00+00:00") for day in days] == [
+            [True, False]
+        ] * 3
+        assert (
+            "- 2026-02-03 [storefront; until 2026-03-09] Ship by blimp.\n" in Path(space.root, "NOTES.md").read_text()
+        )
+        before, after = (memory.recall("", SHOP, 5, f"{day}T00:00:00+00:00") for day in ("2026-03-08", "2026-03-09"))
+        assert [hit.superseded for hit in before] == [None, None] and [hit.superseded for hit in after] == [True, None]
+        assert before[0].scope == after[0].scope == Scope(repo="storefront")
+        assert memory.forget(SHOP, [old]) == [True]
+    assert "blimp" not in Path(space.root, "NOTES.md").read_text()
 
 
 def test_notes_returns_what_an_owner_wrote_into_the_file(space: Space) -> None:

@@ -11,17 +11,12 @@ import pytest
 
 from adapters.chroma import Chroma
 from adapters.mem0 import Mem0
-from harness.adapter import Adapter, Item, Scope, Space, embed
+from harness.adapter import Adapter, Space, embed
 from harness.gateway.gateway import Gateway
+from tests.support.items import AT, SHOP, item
 
 pytestmark = pytest.mark.backend
-SHOP = Scope(repo="storefront", org="acme")
-AT = "2026-02-03T10:00:00+00:00"
 CANARY = "k4n4ry"
-
-
-def item(text: str, expires: str | None = None) -> Item:
-    return Item(text, SHOP, AT, "project", expires=expires)
 
 
 def copies(adapter: Adapter, space: Space) -> dict[str, int]:
@@ -111,7 +106,9 @@ def test_mem0_gives_the_history_of_what_it_deleted(space: Space) -> None:
 
 def test_mem0_hides_what_has_expired(space: Space) -> None:
     memory = Mem0().open(space)
-    memory.remember([item("old rule", "2000-01-01T00:00:00+00:00"), item("new rule", "2999-01-01T00:00:00+00:00")])
+    memory.remember(
+        [item("old rule", expires="2000-01-01T00:00:00+00:00"), item("new rule", expires="2999-01-01T00:00:00+00:00")]
+    )
     assert [hit.text for hit in memory.recall("rule", SHOP, 5, AT)] == ["new rule"]
     assert [hit.text for hit in memory.entries(SHOP)] == ["new rule"]
     memory.close()

@@ -15,15 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adapters.reference import Reference
-from harness.adapter import Item, Scope, Space, embed, to_wire
+from harness.adapter import Scope, Space, embed, to_wire
+from tests.support.items import AT, SHOP, item
 
 ROOT = Path(__file__).parents[3]
-SHOP, OTHER = Scope(repo="storefront", org="acme"), Scope(repo="ledger", org="acme")
-AT = "2026-02-03T10:00:00+00:00"
-
-
-def item(text: str, scope: Scope = SHOP, expires: str | None = None) -> Item:
-    return Item(text, scope, AT, "project", expires=expires)
+OTHER = Scope(repo="ledger", org="acme")
 
 
 def test_a_restore_brings_back_the_mark_less_what_was_erased_since(space: Space) -> None:

@@ -8,14 +8,8 @@ from pathlib import Path
 import pytest
 
 from adapters.agents_md import AgentsMd, AgentsMdMemory
-from harness.adapter import Item, Scope, Space
-
-SHOP = Scope(repo="storefront")
-AT = "2026-02-03T10:00:00+00:00"
-
-
-def item(text: str) -> Item:
-    return Item(text, SHOP, AT, "project")
+from harness.adapter import Space
+from tests.support.items import SHOP, item
 
 
 def opened(folder: Path) -> AgentsMdMemory:

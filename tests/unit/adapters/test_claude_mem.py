@@ -13,10 +13,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from adapters.claude_mem import PAGE, ClaudeMem, ClaudeMemMemory, find_bun
-from harness.adapter import Ack, Item, Layer, Scope, Source, Space
+from harness.adapter import Ack, Layer, Scope, Source, Space
+from tests.support.items import AT, SHOP, item
 
-SHOP, ORG = Scope(repo="storefront", org="acme"), Scope(org="acme")
-AT = "2026-02-03T10:00:00+00:00"
+ORG = Scope(org="acme")
 
 
 class FakeWorker(ThreadingHTTPServer):
@@ -81,10 +81,6 @@ def worker() -> Iterator[FakeWorker]:
 def opened(worker: FakeWorker, root: str = "one") -> ClaudeMemMemory:
     service = f"http://127.0.0.1:{worker.server_address[1]}"
     return ClaudeMemMemory(Space(root, "http://127.0.0.1:1/v1", "key", 0, 1, service=service))
-
-
-def item(text: str, scope: Scope = SHOP, source: Source | None = None) -> Item:
-    return Item(text, scope, AT, "project", source=source, confidence=0.75 if source else None)
 
 
 def test_what_it_is_told_comes_back_with_all_its_parts(worker: FakeWorker) -> None:

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.claude_memory_tool import TOP, ToolMemory, name_file, name_memory, read_all, spell
-from harness.adapter import Ack, Item, Scope
+from harness.adapter import Ack, Scope
+from tests.support.items import SHOP, item
 
-SHOP, ORG = Scope(repo="storefront", org="acme"), Scope(org="acme")
+ORG = Scope(org="acme")
 
 
 class FakeTool:
@@ -59,10 +60,6 @@ def tool() -> FakeTool:
 @pytest.fixture
 def memory(tool: FakeTool) -> ToolMemory:
     return ToolMemory(tool)
-
-
-def item(text: str, scope: Scope = SHOP) -> Item:
-    return Item(text, scope, "2026-02-03T10:00:00+00:00", "project")
 
 
 def texts(memory: ToolMemory, scope: Scope = SHOP) -> list[str]:

@@ -14,9 +14,10 @@ import pytest
 
 from harness.adapter import Ack, Hit, Item, Scope
 from harness.backend import registry
-from harness.conformance import CHECKS, open_setting, writing
+from harness.conformance import CHECKS, open_setting, write_checks
 from harness.conformance.bench import Broken
 from harness.conformance.testing import AdapterContract
+from harness.selftest.planted import capturing
 from tests.unit.adapters.conftest import Words
 
 
@@ -66,10 +67,13 @@ def test_there_are_enough_checks_and_each_has_a_line() -> None:
 
 
 FAULTS = {
+    **{f"capturing:{name}": fault.breaks for name, fault in vars(capturing).items() if getattr(fault, "breaks", "")},
     "deletion:SoftDeletes": "forgotten_is_gone",
     "deletion:ForgetsOnePage": "forgets_a_scope",
     "deletion:WipesTheOtherUser": "forgets_a_scope",
     "deletion:ClaimsTheUnknown": "forgets_by_id",
+    "deprecating:MarksOnly": "deprecates_from_a_day_on",
+    "deprecating:MarksForAllTime": "deprecates_from_a_day_on",
     "isolation:LeaksByPrefix": "keeps_neighbours_apart",
     "isolation:FiltersTooLate": "keeps_neighbours_apart",
     "isolation:TakesItForAPattern": "takes_odd_scope_names",
@@ -116,7 +120,7 @@ def test_a_store_that_takes_an_empty_name_for_none_breaks_the_contract(kept_apar
 
     bench: Any = FakeBench()
     with nullcontext() if holds else pytest.raises(Broken, match="an empty name: "):
-        writing.keeps_empty_names(bench)
+        write_checks.keeps_empty_names(bench)
 
 
 def test_an_exception_must_be_needed() -> None:

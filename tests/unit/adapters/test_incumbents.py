@@ -10,10 +10,10 @@ import pytest
 from adapters.claude_memory import BYTES, LINES, Claude
 from adapters.codex_memories import BYTES as SUMMARY_BYTES
 from adapters.codex_memories import Codex
-from harness.adapter import Hit, Item, Memory, Scope, Space
+from harness.adapter import Hit, Memory, Scope, Space
+from tests.support.items import AT, SHOP, item
 
-SHOP, PLANNER = Scope(repo="storefront"), Scope(repo="planner")
-AT = "2026-02-03T10:00:00+00:00"
+PLANNER = Scope(repo="planner")
 OLD, NEW = "Deploy with scripts/ship by hand.", "Deploy with make release, nothing else."
 
 Open = Callable[..., Memory]
@@ -41,10 +41,6 @@ def codex(tmp_path: Path) -> Open:
     return lambda **settings: (
         Codex().configured(settings).open(Space(str(tmp_path), "http://127.0.0.1:1/v1", "key", 0, 1))
     )
-
-
-def item(text: str, scope: Scope = SHOP) -> Item:
-    return Item(text, scope, AT, "project")
 
 
 def fill(memory: Memory, amount: int, text: str = "Note {} says nothing of any use") -> None:

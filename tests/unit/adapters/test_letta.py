@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from adapters._postgres import TOP
 from adapters.letta import KEY, PAGE, Letta, archive_name, scope_of, server
 from adapters.letta_blocks import LettaBlocks
-from harness.adapter import Adapter, Item, Scope, Space
+from harness.adapter import Adapter, Scope, Space
 from harness.backend import client
 from harness.backend.client import Deadlines, MemoryFault
 from harness.backend.servers import Service
@@ -32,10 +32,9 @@ from harness.gateway.cache import EmbeddingCache
 from harness.gateway.gateway import Gateway
 from harness.model.backend import Backend
 from harness.scan.disk import Needles, scan
+from tests.support.items import AT, SHOP, item
 from tests.unit.adapters.conftest import Words
 
-SHOP = Scope(repo="storefront", org="acme")
-AT = "2026-02-03T10:00:00+00:00"
 REFERENCE = "adapters.letta:Letta"
 BLOCKS = "adapters.letta_blocks:LettaBlocks"
 PARTS = st.none() | st.text()
@@ -49,10 +48,6 @@ real = [
         reason="no Letta server: make letta installs it, LETTA_BASE_URL names a running one",
     ),
 ]
-
-
-def item(text: str, scope: Scope = SHOP, at: str = AT) -> Item:
-    return Item(text, scope, at, "project")
 
 
 # --- without a server -------------------------------------------------------------------------------------------------
@@ -301,10 +296,10 @@ class TestFaults:
         memory = host().open()
         memory.remember([item("ship blimp")])
         os.kill(pid_of(service[0], program), signal.SIGKILL)
-        with pytest.raises(MemoryFault, match=f"{program} was ended by signal 9") as fault:
+        with pytest.raises(MemoryFault, match=f"{program} was killed by signal 9, not by coldwarm") as fault:
             for _ in range(20):  # until what listens there is gone
                 memory.recall("ship", SHOP, 5, AT)
-        assert not fault.value.alive
+        assert not fault.value.alive and fault.value.fault.kind == "machine"
         self.well(host())
 
     @pytest.mark.parametrize(

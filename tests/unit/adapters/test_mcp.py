@@ -12,13 +12,13 @@ import pytest
 from adapters._labels import label, name_scope, read_scope
 from adapters._mcp_mapping import FOLDER, dig, fill, find_mapping, read_mapping
 from adapters.mcp import Mcp, McpMemory, read_hit
-from harness.adapter import Ack, Item, Scope, Source, Space, Unsupported
+from harness.adapter import Ack, Scope, Source, Space, Unsupported
 from harness.backend import client
 from tests.support import fake_mcp_server
+from tests.support.items import AT, SHOP, item
 
-SHOP, ORG = Scope(repo="storefront", org="acme"), Scope(org="acme")
+ORG = Scope(org="acme")
 Lend = Callable[[str], McpMemory]
-AT = "2026-02-03T10:00:00+00:00"
 MAPPING = f"""
 command = ['{sys.executable}', '{fake_mcp_server.__file__}', '{{root}}']
 storage = [["file", "memories.json", "file"]]
@@ -47,10 +47,6 @@ missing = "nothing is called"
 tool = "drop"
 arguments.name = "{{id}}"
 """
-
-
-def item(text: str, scope: Scope = SHOP, source: Source | None = None) -> Item:
-    return Item(text, scope, AT, "project", source=source, confidence=0.75 if source else None)
 
 
 @pytest.fixture

@@ -5,31 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 
 from adapters.mem0 import Mem0
 from adapters.mem0_plain import Mem0Plain
-from harness.adapter import Item, Memory, Scope, Source, Space
+from harness.adapter import Memory, Scope, Source, Space
 from harness.backend import client, registry
 from harness.backend.client import MemoryFault
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.standin import StandIn
-from harness.gateway.chat.wire import Asked, Completion, Refused, completion
+from harness.gateway.chat.wire import ChatRequest, Completion, Refused, completion
 from harness.gateway.gateway import Gateway
 from harness.model.trial import Selection
 from harness.play.backends import describe_all
+from tests.support.items import AT, SHOP, item
 from tests.unit.adapters.conftest import Words
 
-SHOP, ADMIN = Scope(repo="storefront", org="acme"), Scope(repo="storefront-admin", org="acme")
-AT = "2026-02-03T10:00:00+00:00"
+ADMIN = Scope(repo="storefront-admin", org="acme")
 STORES = ("qdrant", "chroma", "faiss")
 backend = pytest.mark.backend
-
-
-def item(text: str, scope: Scope = SHOP, **more: Any) -> Item:
-    return Item(text, scope, AT, "project", **more)
 
 
 def opened(space: Space, **settings: str) -> Memory:
@@ -135,7 +131,7 @@ class Says(StandIn):
 
     said: ClassVar[str | None] = None
 
-    async def complete(self, asked: Asked) -> Completion:
+    async def complete(self, request: ChatRequest) -> Completion:
         if self.said is None:
             raise Refused(503, "no model today")
         message = {"role": "assistant", "content": self.said}

@@ -4,33 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
 from adapters.mem0 import quiet
 from adapters.mem0_platform import KEY, LEARN_IDS, LONGEST, PAUSES, Failed, Mem0Platform, PlatformMemory
-from harness.adapter import Item, Scope, Source, Space
+from harness.adapter import Scope, Source, Space
 from harness.backend import client, registry
 from harness.backend.client import MemoryFault
 from harness.conformance import Setting, open_setting
 from harness.conformance.testing import AdapterContract
 from harness.model.trial import Selection
 from harness.play.backends import describe_all
+from tests.support.items import AT, SHOP, item
 from tests.support.mem0_service import PLATFORM_KEY, Answer, Service
 from tests.unit.adapters.conftest import Words
 
 pytestmark = pytest.mark.backend
-SHOP, ADMIN = Scope(repo="storefront", org="acme"), Scope(repo="storefront-admin", org="acme")
-AT = "2026-02-03T10:00:00+00:00"
+ADMIN = Scope(repo="storefront-admin", org="acme")
 ADD, SEARCH = ("POST", "/v3/memories/add/"), ("POST", "/v3/memories/search/")
 BUSY: Answer = (429, {"detail": "Too many requests."}, {"Retry-After": "7"})
 BROKEN: Answer = (500, {"error": "Internal error."}, {})
-
-
-def item(text: str, **more: Any) -> Item:
-    return Item(text, SHOP, AT, "project", **more)
 
 
 class Slept(list[float]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import threading
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -16,6 +17,7 @@ from harness.agents import endpoint, profile
 from harness.agents.endpoint import Conversation
 from harness.gateway.chat.client import Reply
 from harness.gateway.chat.wire import Refused
+from harness.gateway.endpoint import MAX_BYTES
 from tests.support.fake_model import FakeModel
 
 ASKED = {"model": "mine", "messages": [{"role": "user", "content": "hello"}]}
@@ -94,26 +96,27 @@ def test_what_is_no_request_is_refused_and_logged_nowhere(
     assert not talk[0].calls
 
 
-def test_a_request_without_a_length_or_with_one_too_long_is_refused(talk: tuple[Conversation, Path]) -> None:
+def test_a_request_may_come_in_chunks_and_one_that_is_too_long_is_refused(talk: tuple[Conversation, Path]) -> None:
     link = Link(talk[1])
     link.putrequest("POST", "/v1/chat/completions")
-    link.putheader("content-length", str(endpoint.MAX_BYTES + 1))
+    link.putheader("content-length", str(MAX_BYTES + 1))
     link.endheaders()
     assert link.getresponse().status == 413
     link = Link(talk[1])
-    link.request("POST", "/v1/chat/completions", iter([b"{}"]), {"transfer-encoding": "chunked"}, encode_chunked=True)
-    assert link.getresponse().status == 413
+    parts = iter([json.dumps(ASKED).encode()])
+    link.request("POST", "/v1/chat/completions", parts, {"transfer-encoding": "chunked"}, encode_chunked=True)
+    assert link.getresponse().status == 200
 
 
 def test_who_is_refused_before_all_is_sent_still_reads_why(talk: tuple[Conversation, Path]) -> None:
     link = Link(talk[1])
     link.putrequest("POST", "/v1/chat/completions")
-    link.putheader("content-length", str(endpoint.MAX_BYTES + 1))
+    link.putheader("content-length", str(MAX_BYTES + 1))
     link.endheaders()
     for _ in range(80):  # more than the socket holds, so the other side must read it
         link.send(b" " * 65_536)
     answer = link.getresponse()
-    assert answer.status == 413 and b"content-length" in answer.read()
+    assert answer.status == 413 and b"longer than" in answer.read()
 
 
 def test_its_models_are_one(talk: tuple[Conversation, Path]) -> None:
@@ -156,3 +159,21 @@ def test_after_a_budget_nothing_is_answered() -> None:
     with pytest.raises(Refused, match="1 steps are used up"):
         found.answer(json.dumps(ASKED).encode())
     assert len(found.calls) == 1
+
+
+def test_leaving_waits_for_no_answer(tmp_path: Path) -> None:
+    asked, go = threading.Event(), threading.Event()
+
+    def ask(_: object) -> Reply:
+        asked.set()
+        go.wait(60)
+        return Reply("answered", "late", message={"content": "late"})
+
+    found = make()
+    found.ask_model = ask
+    with endpoint.serve(found, tmp_path / "m"):
+        link = Link(tmp_path / "m")
+        link.request("POST", "/v1/chat/completions", json.dumps(ASKED).encode())
+        assert asked.wait(30)
+    assert not found.calls
+    go.set()

@@ -16,7 +16,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from harness.agents import inside, memory
 from harness.agents.memory import TrialMemory
-from harness.model.scenario import Job
+from harness.model.job import Job
 from harness.play.readers import StoreGone
 
 QUESTIONS = {

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("mcp", reason="needs the extra mcp")
 from harness.agents import program
 from harness.agents.reader import AgentReader
-from harness.compare import costs
+from harness.compare import cost_model
 from harness.gateway.chat.client import Reply
 from harness.log.blobs import Ref
 from harness.log.calls import ModelCall
@@ -26,7 +26,7 @@ from harness.metrics.view import Record, View
 from harness.model.scenario import Scenario
 from harness.play.readers import ReaderError
 from harness.repo.checkout import Repo
-from harness.report.outputs import costs as costed
+from harness.report.outputs import cost_markdown as costed
 from harness.report.timeline.session import Telling
 from tasks import loader
 from tests.support import fake_agent
@@ -146,7 +146,7 @@ def test_what_a_program_counts_itself_is_kept_beside_and_relied_on_nowhere(
     own = worked(log).told
     assert (own and (own.prompt, own.completion)) == told
     assert sum(call.prompt_tokens for call in calls(log)) == 18, "as the endpoint counted"
-    (row,) = costs.cost_story([View(Record(log), "model")])
+    (row,) = cost_model.cost_story([View(Record(log), "model")])
     assert [(each.calls, each.prompt) for each in row.spent.values()] == [(3, 18)], "its end is no call"
     assert (row.told.jobs, row.told.differing) == (int(told is not None), int(what != "work"))
     page = costed.page([row], None)

@@ -82,6 +82,7 @@ def test_a_setting_that_the_adapter_does_not_know_comes_before_its_packages() ->
 # --- what is made ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_environment_that_lacks_a_package_is_made_anew() -> None:
     made = environments.of(asked())
     shutil.rmtree(made.folder / next(each for each in made.made.entries if each.endswith(".dist-info")))
@@ -109,6 +110,7 @@ def test_the_lock_has_hashes_and_says_nothing_of_where_it_is_from(wheelhouse: Pa
     assert str(wheelhouse) not in lock and "index" not in lock and "find-links" not in lock
 
 
+@pytest.mark.slow
 def test_a_second_run_finds_it_there_and_asks_for_nothing(wheelhouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = environments.of(asked())
     monkeypatch.setattr(environments, "_STARTED", {})
@@ -128,7 +130,7 @@ def test_files_are_hard_linked_to_the_cache_of_uv() -> None:
 def test_a_lock_makes_the_same_again_and_a_wheel_that_changed_is_refused(
     wheelhouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    locked = environments.locked(asked())
+    locked = environments.add_lock(asked())
     (made,) = environments.list_made()
     assert environments.remove(made) is False, "this very process uses it"
     shutil.rmtree(made.folder)
@@ -204,6 +206,7 @@ def test_no_uv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert "it takes uv, which is not installed" in said and "[env]" in said
 
 
+@pytest.mark.slow
 def test_half_made_by_somebody_who_was_killed_is_made_anew_and_the_rest_removed() -> None:
     made = environments.of(asked())
     shutil.rmtree(made.folder)
@@ -214,6 +217,7 @@ def test_half_made_by_somebody_who_was_killed_is_made_anew_and_the_rest_removed(
     assert not half.exists() and [each.folder for each in environments.list_made()] == [made.folder]
 
 
+@pytest.mark.slow
 def test_an_environment_whose_interpreter_has_gone_is_made_anew() -> None:
     made = environments.of(asked())
     (made.folder / "bin" / "python").unlink()
@@ -232,6 +236,7 @@ def test_two_processes_that_make_the_same_make_it_once() -> None:
 # --- what a run makes of it ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_plays_what_can_be_made_and_says_what_cannot() -> None:
     selection = Selection(backends=tuple(map(asked, (ASKED, "t=tiny:Tiny@2.9"))))
     found = describe_all(selection)
@@ -272,6 +277,7 @@ def elsewhere(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
 
 
+@pytest.mark.slow
 def test_env_lists_and_prunes() -> None:
     runner = CliRunner()
     assert runner.invoke(commands, ["env"]).output.startswith("0 environments")

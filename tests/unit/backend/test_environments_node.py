@@ -85,7 +85,7 @@ def test_further_packages_are_resolved_together_and_peers_are_left_out(packages:
 def test_a_lock_makes_the_same_again_and_a_package_that_changed_is_refused(
     packages: FakeRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    locked = environments.locked(asked())
+    locked = environments.add_lock(asked())
     (made,) = environments.list_made()
     packages.add("beside", "1.9.9")
     for tamper in (False, True):

@@ -64,7 +64,7 @@ def limited(kind: int, most: int) -> Iterator[None]:
         resource.setrlimit(kind, before)
 
 
-@pytest.mark.parametrize("name", ["NoRoom", "FullSqlite", "LargeFile", "ManyFiles", "NoMemory"])
+@pytest.mark.parametrize("name", ["NoRoom", "FullSqlite", "LargeFile", "ManyFiles", "NoMemory", "NoThreads"])
 def test_a_machine_that_lacks_nothing_excuses_nobody(tmp_path: Path, name: str) -> None:
     if name == "ManyFiles" and resource.getrlimit(resource.RLIMIT_NOFILE)[0] < shortage.FILES:
         pytest.skip("this machine gives fewer files than usual")
@@ -101,6 +101,13 @@ def test_who_leaks_files_is_excused_by_a_low_limit_only(tmp_path: Path) -> None:
     if resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= shortage.FILES:
         (tmp_path / "own").mkdir()
         assert fail("Leaks", tmp_path / "own").fault.kind == "raised"
+
+
+def test_a_low_limit_of_processes_is_the_machines_doing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with limited(resource.RLIMIT_NPROC, 500):
+        monkeypatch.setattr("os.geteuid", lambda: 1000)  # the system holds no root to it
+        caught = fail("NoThreads", tmp_path)
+    assert caught.fault.kind == "machine" and "ulimit -u" in caught.fault.message
 
 
 @pytest.mark.parametrize(("free", "held", "kind"), [(2, 10, "machine"), (2, 60, "raised"), (50, 10, "raised")])
@@ -172,6 +179,28 @@ def test_an_error_that_cannot_be_looked_at_was_raised(tmp_path: Path, name: str,
             ask(memory)
         assert (caught.value.fault.kind, caught.value.alive) == ("raised", True) and text in caught.value.fault.message
         assert memory.settle(1)
+
+
+@pytest.mark.parametrize(("outage", "kind"), [("the chat model is away", "machine"), ("", "raised")])
+def test_what_raises_as_its_chat_endpoint_failed_is_not_to_blame(tmp_path: Path, outage: str, kind: str) -> None:
+    began, asked = time.monotonic(), list[float]()
+
+    def endpoint(since: float) -> str:
+        asked.append(since)
+        return outage
+
+    space = Space(str(tmp_path / "store"), "http://127.0.0.1:1/v1", "key", 384, 1)
+    backend = Backend(name="faulty", version="1", support={})
+    memory = ChildStore(
+        "tests.support.short_machine:NoRoom", backend, tmp_path / "store", space, LONG, endpoint=endpoint
+    ).open()
+    try:
+        with pytest.raises(MemoryFault) as caught:
+            ask(memory)
+    finally:
+        memory.kill()
+    assert caught.value.fault.kind == kind and outage in caught.value.fault.message
+    assert [began < since < time.monotonic() for since in asked] == [True], "of this call alone"
 
 
 @pytest.mark.parametrize("kind", ["file", "link", "dangling"])

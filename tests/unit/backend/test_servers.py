@@ -479,6 +479,26 @@ def test_a_server_that_dies_ends_its_trial_with_the_reason(
         memory.close()
 
 
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV])
+def test_what_the_machine_does_to_a_server_is_no_fault_of_the_backend(
+    pids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: signal.Signals
+) -> None:
+    (tmp_path / "asking.py").write_text(textwrap.dedent(ASKING))
+    monkeypatch.setenv("COLDWARM_ADAPTER_PATH", str(tmp_path))
+    said = client.describe("asking:Asking", tmp_path / "describe")
+    backend = Backend(name=said.name, version=said.version, support=said.support)
+    place = tmp_path / "one"
+    space = Space(str(place), "http://127.0.0.1:9/v1", "key", 64, 1)
+    with Service(server(pids), tmp_path / "server") as service:
+        limits = Deadlines(call=3, item=0)
+        memory = ChildStore("asking:Asking", backend, place, space, limits, service=service).open()
+        os.kill(started(pids)[-2], sent)
+        with pytest.raises(MemoryFault) as caught:
+            memory.remember([Item("/value", Scope(), "2026-02-03T10:00:00+00:00", "project")])
+    fault = caught.value.fault
+    assert (fault.kind, caught.value.alive) == ("crashed" if sent == signal.SIGSEGV else "machine", False), fault
+
+
 OWNER = """
     import json, sys, time
     from pathlib import Path

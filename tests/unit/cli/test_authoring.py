@@ -8,7 +8,7 @@ import pytest
 
 from harness.backend import registry
 from harness.backend.client import MemoryFault
-from harness.cli.authoring import NewAdapterError, write_adapter
+from harness.cli.adapter_skeleton import NewAdapterError, write_adapter
 from harness.conformance import CHECKS, open_setting
 from tests.support.fakes import FakeEmbedder
 

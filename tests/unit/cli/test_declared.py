@@ -11,8 +11,9 @@ from click.testing import CliRunner
 from harness import paths
 from harness.adapter import CAPABILITIES
 from harness.backend import registry
+from harness.backend.replies import Declaration
 from harness.cli import commands
-from harness.cli.declared import Declaration, markdown
+from harness.cli.capabilities import write_markdown
 from harness.model.backend import Declared
 
 PART = re.compile(r"<!-- coldwarm list ((?:-b \S+ ?)+)-->\n(.*?)<!-- end -->", re.DOTALL)
@@ -37,7 +38,9 @@ def test_levels_are_a_table_and_equal_notes_stand_together() -> None:
         "forget": Declared(level="native"),
         "source": Declared(level="emulated", note="echoed"),
     }
-    lines = markdown({"one": Declaration(support, embeds=True), "two": Declaration(support)}).splitlines()
+    lines = write_markdown(
+        {"one": Declaration(support=support, embeds=True), "two": Declaration(support=support)}
+    ).splitlines()
     assert lines[0] == "|  | `one` | `two` |"
     assert "| `forget` | native | native |" in lines and "| `source` | emulated | emulated |" in lines
     assert "| `get` | - | - |" in lines

@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 from rich.console import Console
 
-from harness.cli import paying
+from harness.cli import confirm_cost
 from harness.model.prices import Price, Prices
 from harness.model.scenario import Scenario
 from harness.model.trial import Chat, Selection, Spec
@@ -39,7 +39,7 @@ def told(
     monkeypatch.setenv("OPENAI_BASE_URL", url)
     heard = io.StringIO()
     stories: list[Scenario] = [STORY]
-    paying.ask(
+    confirm_cost.ask(
         Console(file=heard, width=400), selection, plan.trials(selection, stories), stories, price, prices, yes=yes
     )
     return heard.getvalue()

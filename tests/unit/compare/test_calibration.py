@@ -242,6 +242,20 @@ def test_the_nearest_policy_leads_in_every_resample_or_there_is_none() -> None:
     )
 
 
+def test_the_interval_of_tau_tells_by_its_side_of_0_and_the_page_says_so(tmp_path: Path) -> None:
+    """Orders that are alike in truth, over few scenarios: its ends miss that, and its side of 0 is never wrong."""
+    random_, covered, wrong, runs = random.Random(7), 0, 0, 60
+    for _ in range(runs):
+        own = [random_.gauss(0.5, 0.1) for _ in range(4)]
+        left, right = ([[float(random_.random() < share) for _ in range(10)] for share in own] for _ in range(2))
+        _, high = stats.bootstrap_kendall(left, right) or (-1.0, 1.0)
+        covered, wrong = covered + (high >= 1), wrong + (high < 0)
+    assert covered < 0.9 * runs and wrong <= 0.05 * runs
+    found = calibration.calibrate([write(tmp_path, scripted(tmp_path, ALL), asked(tmp_path, "betadeploy"))])
+    said = " ".join(calibrated.page(found).split())
+    assert "tau less often than that, the fewer scenarios there are" in said and "read its side of 0 alone" in said
+
+
 def test_tau_is_that_of_scipy() -> None:
     kendalltau = pytest.importorskip("scipy.stats").kendalltau
     chance = random.Random(3)

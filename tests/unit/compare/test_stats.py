@@ -18,7 +18,7 @@ from statsmodels.stats.multitest import multipletests
 from harness.compare.stats import (
     RESAMPLES,
     SEED,
-    bound,
+    bound_mean,
     bound_ratio,
     bounds,
     fisher,
@@ -85,8 +85,8 @@ def test_holm_is_that_of_statsmodels(values: list[float]) -> None:
 
 def test_an_interval_holds_the_mean_and_is_the_same_each_time() -> None:
     values = [0.0, 0.5, 1.0, 0.75, 0.25, 1.0, 0.5, 0.0, 1.0, 0.5]
-    found = bound(values)
-    assert found is not None and found == bound(values)
+    found = bound_mean(values)
+    assert found is not None and found == bound_mean(values)
     low, high = found
     assert 0 <= low < sum(values) / len(values) < high <= 1
 
@@ -96,7 +96,7 @@ def test_an_interval_holds_the_mean_and_is_the_same_each_time() -> None:
 def test_an_interval_holds_what_the_test_does_not_reject(values: list[int], centre: int, level: float) -> None:
     """Moved by any centre, the values are tested against it."""
     p = by_hand([3 * each - centre for each in values])
-    found = bound([3.0 * each for each in values], level)
+    found = bound_mean([3.0 * each for each in values], level)
     assert (found is None) == (2.0 ** (1 - len(values)) > level)
     if found:
         assert (found[0] <= centre <= found[1]) == (p > level)
@@ -108,14 +108,14 @@ def test_of_many_values_the_interval_agrees_with_the_test_although_both_are_draw
     values: list[float], family: int
 ) -> None:
     p, level = sign_flip(values), 0.05 / family
-    found = bound(values, level, shown=p <= level)
+    found = bound_mean(values, level, shown=p <= level)
     if found and any(values):
         assert (found[0] > 0 or found[1] < 0) == (p <= level)
 
 
 def test_too_few_values_have_no_end() -> None:
-    assert bound([]) is None and bound([1.0] * 5) is None and bound([1.0] * 6) == (1.0, 1.0)
-    assert bound([1.0, 2.0] * 6, level=1e-4) is None
+    assert bound_mean([]) is None and bound_mean([1.0] * 5) is None and bound_mean([1.0] * 6) == (1.0, 1.0)
+    assert bound_mean([1.0, 2.0] * 6, level=1e-4) is None
 
 
 def test_a_ratio_is_turned_upside_down_alike() -> None:
@@ -250,4 +250,4 @@ def test_many_at_once_are_as_each_alone() -> None:
     many += [many[2], tuple(-each for each in many[5])]
     assert sign_flips(many) == [sign_flip(each) for each in many]
     asked = [(each, 0.05 / (1 + at % 3), at % 2 == 0) for at, each in enumerate(many)]
-    assert bounds(asked) == [bound(*each) for each in asked]
+    assert bounds(asked) == [bound_mean(*each) for each in asked]

@@ -48,6 +48,7 @@ def hang(handler: Handler) -> None:
     handler.server.upstream.over.wait(20)
 
 
+PARTS = {"role": "assistant", "content": [{"type": "text", "text": "yes"}]}
 REFUSAL = {"role": "assistant", "content": None, "refusal": "I would rather not"}
 
 
@@ -56,6 +57,7 @@ REFUSAL = {"role": "assistant", "content": None, "refusal": "I would rather not"
     [
         (say(completion("yes")), "answered", ""),
         (say(completion(None, choices=[{"index": 0, "message": REFUSAL, "finish_reason": "stop"}])), "refused", "ref"),
+        (say(completion(None, choices=[{"index": 0, "message": PARTS, "finish_reason": "stop"}])), "answered", ""),
         (say(completion("  ")), "empty", "answered nothing"),
         (say({"error": {"message": "slow down"}}, 429, {"retry-after": "999"}), "failed", "429: .*slow down"),
         (say({"error": {"message": "maximum context length"}}, 400), "failed", "400: .*maximum context length"),
@@ -72,6 +74,8 @@ def test_each_end_of_a_call_is_a_reply(fake: FakeUpstream, deed: Deed, ending: s
         reply = found.complete(ask())
     assert reply.ending == ending
     assert re.search(why, reply.why)
+    assert reply.passing is ("; --resume plays it again" in reply.why)
+    assert reply.passing is (ending in ("failed", "timed-out") and not why.startswith("400"))
     if ending == "answered":
         assert reply == Reply("answered", "yes", "", "fake-chat-1", 11, 5)
 

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from email.utils import formatdate
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -200,7 +201,16 @@ def hang_up(handler: Handler) -> None:
         (plain(400, "no such\nmodel"), 400, "refuses the request (400): no such model"),
         (plain(500, "boom"), 502, "failed (500): boom"),
         (plain(503), 502, "failed (503): it gave no reason"),
-        (plain(301, location="http://127.0.0.1:9/"), 502, "failed (301)"),
+        (
+            plain(301, location="http://127.0.0.1:9/"),
+            502,
+            "sends elsewhere (301), to http://127.0.0.1:9/: name that in",
+        ),
+        (
+            plain(404),
+            404,
+            "has nothing there (404): it gave no reason; check OPENAI_BASE_URL and the name of the model",
+        ),
         (
             plain(429, "slow down", retry_after="3600"),
             429,
@@ -220,7 +230,8 @@ def test_faults_are_one_clear_error_and_never_tried_again(
 @pytest.mark.parametrize(
     ("deed", "says", "spent"),
     [
-        (plain(200), "what is not a JSON object", PROMPT),
+        (plain(200), "what is not a JSON object but '<html>'; check OPENAI_BASE_URL", PROMPT),
+        (plain_answer(completion(7)), "answered nothing", 16),  # type: ignore[arg-type]
         (plain_answer([]), "what is not a JSON object", PROMPT),
         (plain_answer(b"[" * 100_000), "what is not a JSON object", PROMPT),
         (plain_answer({}), "answered without a choice", PROMPT),
@@ -358,13 +369,13 @@ def test_a_client_that_leaves_ends_the_call_and_is_counted(
     assert count.completion > 0
 
 
-def _gzipped(handler: Handler, encoding: str, status: int = 200) -> None:
-    """An answer of 3 GiB of blanks, of which as much is sent as anybody reads."""
+@cache
+def _pack_blanks(encoding: str) -> bytes:
+    """256 MiB of blanks: a block that stands alone, again and again. Nobody who keeps a bound reads up to its end."""
     packer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
-    body = b"".join(packer.compress(b" " * 2**20) for _ in range(256)) + packer.flush()
-    if "," in encoding:
-        body = gzip.compress(body)
-    handler.answer(status, body, {"content-encoding": encoding})
+    head, block = packer.compress(b"") + packer.flush(zlib.Z_FULL_FLUSH), packer.compress(b" " * 2**20)
+    packed = head + (block + packer.flush(zlib.Z_FULL_FLUSH)) * 256
+    return gzip.compress(packed) if "," in encoding else packed
 
 
 @pytest.mark.parametrize("status", [200, 400, 500])
@@ -372,7 +383,8 @@ def _gzipped(handler: Handler, encoding: str, status: int = 200) -> None:
 def test_an_answer_is_bounded_after_decoding(
     gateway: Gateway, meter: Meter, upstream: FakeUpstream, encoding: str, says: str, status: int
 ) -> None:
-    upstream.deeds = [lambda handler: _gzipped(handler, encoding, status)]
+    body = _pack_blanks(encoding)
+    upstream.deeds = [lambda handler: handler.answer(status, body, {"content-encoding": encoding})]
     tracemalloc.start()
     try:
         found, answer = ask(gateway, ASKED)

@@ -5,26 +5,39 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import ssl
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
 from harness.gateway.cache import EmbeddingCache
-from harness.gateway.chat.forward import Forwarder
+from harness.gateway.chat.forward import Forwarder, explain_unreached
 from harness.gateway.chat.wire import ChatError
 from harness.gateway.gateway import Gateway
 from harness.gateway.meter import ChatFault
-from tests.support.fake_upstream import ASKED, KEY, TRIAL, FakeUpstream, Handler, ask, fake_upstream, pieces
+from tests.support.fake_upstream import ASKED, KEY, TRIAL, FakeUpstream, Handler, ask, pieces
 from tests.support.fakes import FakeEmbedder
 
 
-@pytest.fixture
-def upstream() -> Iterator[FakeUpstream]:
-    with fake_upstream() as fake:
-        yield fake
+def test_no_tls_where_it_is_asked_for(upstream: FakeUpstream) -> None:
+    url = upstream.url.replace("http:", "https:")
+    with Gateway(EmbeddingCache(None, FakeEmbedder()), Forwarder(url, KEY, pause=0.01)) as gateway:
+        gateway.register(TRIAL)
+        _, answer = ask(gateway, ASKED)
+    assert "it does not speak TLS as it should" in answer["error"]["message"]
+
+
+def test_an_untrusted_certificate_is_named_with_what_to_do() -> None:
+    error = httpx.ConnectError("x")
+    error.__cause__ = OSError("y")
+    error.__cause__.__context__ = untrusted = ssl.SSLCertVerificationError("z")
+    untrusted.verify_message = "self-signed certificate"
+    said = "its certificate is not trusted (self-signed certificate): name its authority in SSL_CERT_FILE"
+    assert explain_unreached(error) == said
+    assert explain_unreached(httpx.ConnectTimeout("")) == "no connection within 10 s"
 
 
 def test_nobody_listens(upstream: FakeUpstream) -> None:
@@ -36,7 +49,8 @@ def test_nobody_listens(upstream: FakeUpstream) -> None:
         gateway.register(TRIAL)
         status, answer = ask(gateway, ASKED)
         assert status == 502
-        assert f"127.0.0.1:{port} cannot be reached (ConnectError, 3 attempts)" in answer["error"]["message"]
+        said = f"127.0.0.1:{port} cannot be reached (3 attempts): nobody listens there; check OPENAI_BASE_URL"
+        assert said in answer["error"]["message"] and answer["passing"] is True
         assert ask(gateway, None, "/v1/models")[0] == 502
 
 

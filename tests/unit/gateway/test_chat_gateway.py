@@ -19,8 +19,8 @@ from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.recording import Recorder, Replayer
 from harness.gateway.chat.standin import MODEL, StandIn
 from harness.gateway.chat.wire import (
-    Asked,
     Assembly,
+    ChatRequest,
     Completion,
     Refused,
     Whole,
@@ -47,7 +47,7 @@ class Fake(Whole):
 
     name = "fake"
 
-    async def complete(self, asked: Asked) -> Completion:
+    async def complete(self, request: ChatRequest) -> Completion:
         usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
         return completion("fake-1", "fake-chat", {"role": "assistant", "content": "fine"}, "stop", usage)
 
@@ -317,7 +317,7 @@ def test_chunks_of_any_shape_do_no_harm(rows: list[Any]) -> None:
     for row in rows:
         assembly.add(row)
     whole = assembly.completion()
-    assert count_spent(Asked(EXTRACT), whole).prompt >= 0
+    assert count_spent(ChatRequest(EXTRACT), whole).prompt >= 0
     assert json.dumps(whole)
 
 
@@ -337,7 +337,7 @@ def test_chunks_of_any_shape_do_no_harm(rows: list[Any]) -> None:
 )
 def test_what_came_from_a_cache_is_counted_where_it_is_soundly_told(details: object, cached: int) -> None:
     usage = {"prompt_tokens": 11, "completion_tokens": 3, "prompt_tokens_details": details}
-    spent = count_spent(Asked(SHORT), {"usage": usage})
+    spent = count_spent(ChatRequest(SHORT), {"usage": usage})
     assert (spent.prompt, spent.completion, spent.counted, spent.cached) == (11, 3, False, cached)
 
 
@@ -366,7 +366,7 @@ def test_what_an_upstream_counts_stands_beside_our_own_count(
 ) -> None:
     answer = {"choices": [{"message": {"content": "fine"}}]}
     answer["usage"] = {"prompt_tokens": told[0], "completion_tokens": told[1]}  # type: ignore[assignment]
-    spent = count_spent(Asked(LONG), answer)
+    spent = count_spent(ChatRequest(LONG), answer)
     assert (spent.prompt, spent.completion, spent.counted) == (prompt, completion, counted)
     assert (spent.unread > 0) == short
 

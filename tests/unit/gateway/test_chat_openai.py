@@ -12,7 +12,7 @@ from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.forward import Forwarder
 from harness.gateway.chat.standin import MODEL, StandIn
 from harness.gateway.gateway import Gateway
-from tests.support.fake_upstream import KEY, SAID, SYSTEM, FakeUpstream, fake_upstream, pieces, prompt
+from tests.support.fake_upstream import KEY, SAID, SYSTEM, FakeUpstream, pieces, prompt
 from tests.support.fakes import FakeEmbedder
 
 pytestmark = pytest.mark.backend
@@ -20,12 +20,6 @@ openai = pytest.importorskip("openai")
 TRIAL = "trial-key-1"
 MESSAGES: Any = [{"role": "user", "content": "hello"}]
 EXTRACT: Any = [SYSTEM, {"role": "user", "content": prompt("user: The port is 80. Jonas reviews.\n")}]
-
-
-@pytest.fixture
-def upstream() -> Iterator[FakeUpstream]:
-    with fake_upstream() as fake:
-        yield fake
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from harness.gateway.chat.normal import SECRETS, Normal, Normaliser, unshown
+from harness.gateway.chat.normaliser import SECRETS, Normal, Normaliser, unshown
 from harness.gateway.chat.recording import Recorder, Replayer
 from harness.gateway.chat.standin import StandIn
 from harness.gateway.chat.wire import (
-    Asked,
     Assembly,
     ChatError,
+    ChatRequest,
     Chunk,
     Completion,
     Refused,
@@ -34,8 +34,8 @@ SECRET = "sk-live0123456789abcdef"  # an invented one
 KEY = "correct-horse"  # of no known form
 
 
-def asked(*texts: str, **more: Any) -> Asked:
-    return Asked({"model": "m", "messages": [{"role": "user", "content": text} for text in texts], **more})
+def asked(*texts: str, **more: Any) -> ChatRequest:
+    return ChatRequest({"model": "m", "messages": [{"role": "user", "content": text} for text in texts], **more})
 
 
 class Echo(Whole):
@@ -48,11 +48,11 @@ class Echo(Whole):
         self.extra = extra
         self.closed = False
 
-    async def complete(self, asked: Asked) -> Completion:
+    async def complete(self, request: ChatRequest) -> Completion:
         self.calls += 1
         number = self.calls
         await asyncio.sleep(0)
-        text = f"{number}: {asked.messages[-1]['content']}{self.extra}"
+        text = f"{number}: {request.messages[-1]['content']}{self.extra}"
         return completion(f"echo-{number}", "fake-echo", {"role": "assistant", "content": text}, "stop", None)
 
     async def models(self) -> list[str]:
@@ -62,14 +62,14 @@ class Echo(Whole):
         self.closed = True
 
 
-def complete(upstream: Any, *requests: Asked) -> list[Any]:
+def complete(upstream: Any, *requests: ChatRequest) -> list[Any]:
     async def all_at_once() -> list[Any]:
         return await asyncio.gather(*(upstream.complete(each) for each in requests))
 
     return [message_of(answer)["content"] for answer in asyncio.run(all_at_once())]
 
 
-def stream(upstream: Any, request: Asked) -> Completion:
+def stream(upstream: Any, request: ChatRequest) -> Completion:
     async def to_the_end() -> Completion:
         assembly = Assembly()
         async for chunk in upstream.stream(request):
@@ -79,7 +79,7 @@ def stream(upstream: Any, request: Asked) -> Completion:
     return asyncio.run(to_the_end())
 
 
-def missed(upstream: Any, request: Asked) -> str:
+def missed(upstream: Any, request: ChatRequest) -> str:
     with pytest.raises(Refused) as caught:
         complete(upstream, request)
     assert (caught.value.status_code, caught.value.code) == (404, "no_recording")
@@ -126,13 +126,13 @@ def test_equal_requests_are_paid_once_even_side_by_side_and_after_a_pause(tmp_pa
 
 def test_what_fails_is_not_recorded_and_may_be_asked_again(tmp_path: Path) -> None:
     class Failing(Echo):
-        async def complete(self, asked: Asked) -> Completion:
+        async def complete(self, request: ChatRequest) -> Completion:
             if self.calls == 0:
                 self.calls += 1
                 raise Refused(502, "broke off")
-            return await super().complete(asked)
+            return await super().complete(request)
 
-        async def stream(self, asked: Asked) -> AsyncGenerator[Chunk, None]:
+        async def stream(self, request: ChatRequest) -> AsyncGenerator[Chunk, None]:
             yield {"choices": [{"delta": {"content": "half"}}]}
             raise Refused(502, "broke off")
 
@@ -146,7 +146,7 @@ def test_what_fails_is_not_recorded_and_may_be_asked_again(tmp_path: Path) -> No
 
 
 def test_another_day_another_run_same_recording(tmp_path: Path) -> None:
-    def request(day: str, uuid: str, run: str) -> Asked:
+    def request(day: str, uuid: str, run: str) -> ChatRequest:
         return asked(f"freeze 2026-03-01, today {day}T09:30:00.25+02:00 and {day}", f"{day} id {uuid} in {run}")
 
     complete(Recorder(Echo(), tmp_path), request(DAY, UUID, RUN))
@@ -165,10 +165,10 @@ def test_recording_again_changes_no_file(tmp_path: Path) -> None:
 
 
 def test_what_mem0_asks_on_one_day_is_answered_on_another(tmp_path: Path) -> None:
-    def request(day: str) -> Asked:
+    def request(day: str) -> ChatRequest:
         long = {**SYSTEM, "content": SYSTEM["content"] * 100 + f"\nToday is {day}."}
         said = prompt("user: The port is 80 since 2026-03-01. Jonas reviews.\n", ["The port is 90."], day=day)
-        return Asked({"model": "m", "messages": [long, {"role": "user", "content": said}]})
+        return ChatRequest({"model": "m", "messages": [long, {"role": "user", "content": said}]})
 
     heard = complete(Recorder(StandIn(), tmp_path), request(DAY))
     assert "The port is 80 since 2026-03-01." in heard[0]
@@ -182,7 +182,7 @@ def test_what_mem0_asks_on_one_day_is_answered_on_another(tmp_path: Path) -> Non
 def test_mem0_s_own_prompt_too(tmp_path: Path) -> None:
     prompts = pytest.importorskip("mem0.configs.prompts")
 
-    def request(day: str) -> Asked:
+    def request(day: str) -> ChatRequest:
         said = prompts.generate_additive_extraction_prompt(
             existing_memories=[{"id": "0", "text": "The port is 90."}],
             new_messages="user: The port is 80.\n",
@@ -190,7 +190,7 @@ def test_mem0_s_own_prompt_too(tmp_path: Path) -> None:
             current_date=day,
         )
         system = {"role": "system", "content": prompts.ADDITIVE_EXTRACTION_PROMPT}
-        return Asked({"model": "m", "messages": [system, {"role": "user", "content": said}]})
+        return ChatRequest({"model": "m", "messages": [system, {"role": "user", "content": said}]})
 
     heard = complete(Recorder(StandIn(), tmp_path), request(DAY))
     assert "The port is 80." in heard[0]
@@ -206,7 +206,7 @@ def test_a_file_is_for_people(tmp_path: Path) -> None:
         "model": "m",
         "messages": [{"role": "system", "content": system}, {"role": "user", "content": "é\nb"}],
     }
-    complete(Recorder(Echo(), tmp_path), Asked(body))
+    complete(Recorder(Echo(), tmp_path), ChatRequest(body))
     (path,) = tmp_path.iterdir()
     shown = json.loads(path.read_text())
     assert [message["role"] for message in shown["request"]["messages"]] == ["system", "user"]
@@ -219,7 +219,7 @@ def test_a_file_is_for_people(tmp_path: Path) -> None:
     assert "You are to remember" not in path.read_text()
     changed = copy.deepcopy(body)
     changed["messages"][0]["content"] += "."
-    assert "differs first at messages[0].characters" in missed(Replayer(tmp_path), Asked(changed))
+    assert "differs first at messages[0].characters" in missed(Replayer(tmp_path), ChatRequest(changed))
 
 
 # --- secrets ------------------------------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ def test_long_instructions_are_left_out_and_yet_told_apart(
 ) -> None:
     def normal(text: str) -> Normal:
         content = [{"type": "text", "text": text}] if parts else text
-        return Normaliser().request(Asked({"model": "m", "messages": [{"role": role, "content": content}]}))
+        return Normaliser().request(ChatRequest({"model": "m", "messages": [{"role": role, "content": content}]}))
 
     text = head.replace("⟦", "") + "x" * padding + tail.replace("⟦", "")
     assume(not Normaliser().pattern.search(text) and not Normaliser().pattern.search(text + "y"))
@@ -286,7 +286,7 @@ def test_long_instructions_are_left_out_and_yet_told_apart(
 @pytest.mark.parametrize("role", ["user", "assistant", "tool"])
 def test_what_was_said_is_kept_however_long(role: str) -> None:
     body = {"model": "m", "messages": [{"role": role, "content": "word " * 1000}]}
-    assert Normaliser().request(Asked(body)).shown["messages"] == body["messages"]
+    assert Normaliser().request(ChatRequest(body)).shown["messages"] == body["messages"]
 
 
 texts = st.lists(
@@ -321,7 +321,7 @@ def test_a_miss_names_the_nearest_and_quotes_nothing(tmp_path: Path) -> None:
     assert "Tomasz" not in said
     assert "Jonas" not in said
     assert "differs first at temperature" in missed(Replayer(tmp_path), asked(told[0], temperature=1))
-    assert "differs first at model" in missed(Replayer(tmp_path), Asked({**asked(told[0]).body, "model": "n"}))
+    assert "differs first at model" in missed(Replayer(tmp_path), ChatRequest({**asked(told[0]).body, "model": "n"}))
 
 
 def test_folders_that_cannot_be_used_are_one_line(tmp_path: Path) -> None:

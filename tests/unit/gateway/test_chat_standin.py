@@ -11,15 +11,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.gateway import tokens
-from harness.gateway.chat.extract import facts
 from harness.gateway.chat.standin import MODEL, StandIn
-from harness.gateway.chat.wire import Asked, Completion, Refused, message_of
+from harness.gateway.chat.standin_mem0 import facts
+from harness.gateway.chat.wire import ChatRequest, Completion, Refused, message_of
 from tests.support.fake_upstream import SYSTEM, prompt
 
 
 def answer(said: str, existing: Sequence[str] = (), recent: Sequence[str] = (), **more: Any) -> Completion:
     messages = [SYSTEM, {"role": "user", "content": prompt(said, existing, recent)}]
-    return asyncio.run(StandIn().complete(Asked({"model": "any", "messages": messages, **more})))
+    return asyncio.run(StandIn().complete(ChatRequest({"model": "any", "messages": messages, **more})))
 
 
 def memories(said: str, existing: Sequence[str] = (), recent: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -125,7 +125,7 @@ def test_an_answer_fits_and_is_whole(field: str) -> None:
 )
 def test_any_other_request_is_refused(said: str) -> None:
     with pytest.raises(Refused, match="is a stand-in that understands the extraction prompts of Mem0") as caught:
-        asyncio.run(StandIn().complete(Asked({"model": "any", "messages": [{"role": "user", "content": said}]})))
+        asyncio.run(StandIn().complete(ChatRequest({"model": "any", "messages": [{"role": "user", "content": said}]})))
     assert caught.value.status_code == 400
 
 

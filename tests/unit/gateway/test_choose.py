@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.gateway.chat import choose
-from harness.gateway.chat.choose import UNKNOWN
+from harness.gateway.chat import standin_reader
+from harness.gateway.chat.standin_reader import UNKNOWN
 
 OPTIONS = ["harborline", "kestrelway", "kestrelway-2"]
 
@@ -32,14 +32,14 @@ def prompt(*notes: str) -> str:
     ],
 )
 def test_the_first_note_that_names_one_option_decides(notes: list[str], takes: str) -> None:
-    assert choose.decide(prompt(*notes), OPTIONS) == takes
+    assert standin_reader.decide(prompt(*notes), OPTIONS) == takes
 
 
 def test_only_a_schema_with_choices_asks_for_one() -> None:
     schema: dict[str, Any] = {"properties": {"choice": {"enum": ["a", "b", UNKNOWN]}}}
     body: dict[str, Any] = {"response_format": {"type": "json_schema", "json_schema": {"schema": schema}}}
-    assert choose.list_options(body) == ["a", "b"]
+    assert standin_reader.list_options(body) == ["a", "b"]
     for other in ({}, {"response_format": None}, {"response_format": {"type": "json_object"}}):
-        assert choose.list_options(other) is None
+        assert standin_reader.list_options(other) is None
     schema["properties"]["choice"]["enum"] = ["a", 1]
-    assert choose.list_options(body) is None
+    assert standin_reader.list_options(body) is None

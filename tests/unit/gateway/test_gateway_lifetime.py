@@ -86,6 +86,7 @@ def test_answers_are_not_held_back_by_the_client_s_delayed_ack(monkeypatch: pyte
 
 def test_missing_server_packages_are_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "harness.gateway.server", raising=False)  # else it has it already
     with pytest.raises(GatewayError, match=r"^the gateway needs starlette and uvicorn .*pip install .*'$"):
         Gateway(EmbeddingCache(None, FakeEmbedder())).__enter__()
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.fake_upstream import KEY, FakeUpstream, Handler, completion, fake_upstream, pieces
+from tests.support.fake_upstream import KEY, FakeUpstream, Handler, completion, pieces
 from tests.support.fakes import FakeEmbedder
 
 pytest.importorskip("openai")
@@ -18,12 +17,6 @@ from benchmarks.local_model import NAME, Model
 
 pytestmark = pytest.mark.backend
 FACT = '{"subject": "port", "value": "8081"}'
-
-
-@pytest.fixture
-def upstream() -> Iterator[FakeUpstream]:
-    with fake_upstream() as fake:
-        yield fake
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.gateway.chat.perform import believe, find_step
+from harness.gateway.chat.standin_agent import find_step
 from tests.unit.gateway.test_perform import NOTES, find
 
 GOAL = "Do it.\n\nToday: 2024-01-05. Place: repository shop.\nTask: Ship it\n\nPoints:"
@@ -35,7 +35,7 @@ def ask(*functions: Any, said: str = GOAL, results: tuple[str, ...] = (), role: 
 
 
 def step(body: dict[str, Any]) -> tuple[str, dict[str, Any]] | str | None:
-    said = find_step(body, find, believe)
+    said = find_step(body, find)
     if said is None:
         return None
     if said.get("tool_calls"):

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from harness.gateway.chat.normal import Normaliser
+from harness.gateway.chat.normaliser import Normaliser
 from harness.gateway.chat.standin import StandIn
-from harness.gateway.chat.wire import Asked, Refused
+from harness.gateway.chat.wire import ChatRequest, Refused
 
 SESSION = "ab263fe8-2e26-4c18-ada1-013f49fac12e"
 
@@ -37,7 +37,7 @@ def session(text: str, *known: str) -> dict[str, Any]:
 
 
 def answer(body: dict[str, Any]) -> dict[str, Any]:
-    done = asyncio.run(StandIn().complete(Asked(body)))
+    done = asyncio.run(StandIn().complete(ChatRequest(body)))
     assert done["model"] == "coldwarm-extractor-1" and done["usage"]["completion_tokens"] > 0
     message: dict[str, Any] = done["choices"][0]["message"]
     return message
@@ -77,4 +77,4 @@ def test_a_session_without_the_tool_is_somebody_elses() -> None:
 def test_a_recording_of_langmem_is_found_again_under_another_session() -> None:
     asked = session("The port is 80.")
     again = json.loads(json.dumps(asked).replace(SESSION, SESSION.replace("a", "b")))
-    assert asked != again and len({Normaliser().request(Asked(each)).digest for each in (asked, again)}) == 1
+    assert asked != again and len({Normaliser().request(ChatRequest(each)).digest for each in (asked, again)}) == 1

@@ -54,7 +54,7 @@ def test_for_the_next_attempt_a_folder_is_listed_once(folder: Folder, monkeypatc
     assert [each.new_log(trial).name for each in (folder, other)] == [f"{trial}.2.jsonl"] * 2
     for number in (2, 3):
         first.with_name(f"{trial}.{number}.jsonl").touch()
-    monkeypatch.setattr(Path, "glob", None)
+    monkeypatch.setattr(Path, "iterdir", None)
     assert [each.new_log(trial).name for each in (folder, other)] == [f"{trial}.4.jsonl"] * 2
 
 
@@ -105,6 +105,21 @@ def test_what_is_no_run_is_one_line(tmp_path: Path, content: bytes | None) -> No
     with pytest.raises(FolderError) as caught:
         Folder.open(tmp_path)
     assert str(tmp_path) in str(caught.value) and len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"[]"])
+def test_what_is_wrong_with_all_of_run_json_has_one_colon(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "run.json").write_bytes(content)
+    with pytest.raises(FolderError, match=r"/run\.json: (Invalid JSON|Input should be an object)"):
+        Folder.open(tmp_path)
+
+
+@pytest.mark.parametrize("below", ["logs", "drills"])
+def test_logs_that_cannot_be_read_are_not_called_missing(folder: Folder, below: str) -> None:
+    shutil.rmtree(folder.root / below, ignore_errors=True)
+    (folder.root / below).symlink_to(below)  # like a folder of somebody else, which root could read
+    with pytest.raises(FolderError, match=rf"/{below}: its logs cannot be read: .*; mend that"):
+        Folder.open(folder.root)
 
 
 @pytest.mark.parametrize("where", ["file", "file/below", "/proc/nowhere", "latest-is-a-folder"])

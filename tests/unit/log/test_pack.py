@@ -13,7 +13,7 @@ import pytest
 
 from harness.log import pack
 from harness.log.folder import Folder, FolderError
-from harness.regress import stored
+from harness.regress import baseline_files
 from harness.regress.baseline import RegressError
 from tests.unit.log.test_folder import attempt, folder  # noqa: F401
 
@@ -80,7 +80,7 @@ def test_a_damaged_file_is_one_line(folder: Folder, tmp_path: Path, damage: byte
     pack.pack(folder.root, file)
     whole = file.read_bytes()
     file.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
-    for load, error in ((Folder.open, FolderError), (stored.load, RegressError)):
+    for load, error in ((Folder.open, FolderError), (baseline_files.load, RegressError)):
         with pytest.raises(error, match="not a packed run") as caught:
             load(file)
         assert "\n" not in str(caught.value)

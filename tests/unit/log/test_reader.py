@@ -16,27 +16,13 @@ from hypothesis import strategies as st
 from harness.adapter import Hit, Item, Scope, Source
 from harness.log import reader
 from harness.log.blobs import INLINE, Blobs, Ref, pack, unpack
-from harness.log.events import (
-    EVENT,
-    FOUND,
-    HITS,
-    SCHEMA,
-    WRITTEN,
-    Closed,
-    Event,
-    Found,
-    Listed,
-    Recalled,
-    Sought,
-    Span,
-    Written,
-    Wrote,
-)
+from harness.log.events import EVENT, SCHEMA, Closed, Event, Listed, Recalled, Sought, Wrote
 from harness.log.lines import LogError, Unbegun, Writer
 from harness.log.listing import HitsPacker
-from harness.log.reader import canonical, read
+from harness.log.parts import FOUND, HITS, WRITTEN, Found, Span, Written
+from harness.log.reader import read
 from harness.model.backend import Fault
-from tests.support.logs import Tape
+from tests.support.logs import Tape, canonical
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)

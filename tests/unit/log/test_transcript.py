@@ -9,8 +9,8 @@ import pytest
 
 from harness.adapter import Hit, Item, Layer, Scope, to_wire
 from harness.log.blobs import Blobs
-from harness.log.events import Sighting
 from harness.log.lines import LogError, Unbegun
+from harness.log.parts import Sighting
 from harness.log.transcript import Called, Ended, Looked, Transcript, read
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan

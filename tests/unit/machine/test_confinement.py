@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.adapter import Scope, Space
-from harness.backend import client
+from harness.backend import client, staging
 from harness.backend.client import Deadlines, RemoteMemory
 from harness.backend.forkserver import ForkServers, Launcher, spawn
-from harness.machine import containment, leftovers, syscalls
+from harness.backend.staging import Modules
+from harness.machine import containment, crowds, leftovers, syscalls
 from tests.support.faulty_backends import lend
 
 PATIENT = Deadlines(open=60, call=30, item=0, exit=5)
@@ -24,7 +28,7 @@ filtered = pytest.mark.skipif(not FILTERED, reason="no libseccomp")
 separate = pytest.mark.skipif(not containment.has_namespaces(), reason="no namespaces")
 
 ATTEMPTS = """
-import ctypes, os, platform, resource, socket
+import ctypes, os, platform, resource, socket, time
 C = ctypes.CDLL(None, use_errno=True)
 
 def call(name, *words):
@@ -91,10 +95,19 @@ ATTEMPTS = {
     "hide": hide,
 }
 
+def fork(most):
+    for at in range(most):
+        try:
+            if os.fork() == 0:
+                time.sleep(600)
+        except BlockingIOError:
+            return at
+    return most
+
 def attempt(word, *words):
     try:
-        (globals().get(word) or ATTEMPTS[word])(*words)
-        return "done"
+        done = (globals().get(word) or ATTEMPTS[word])(*words)
+        return str(done) if word == "fork" else "done"
     except OSError as error:
         return f"refused {error.errno}"
 """
@@ -187,6 +200,54 @@ def test_a_process_that_hides_ends_with_its_trial(memory: RemoteMemory, tmp_path
     while list_hidden() and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not list_hidden()
+
+
+@pytest.mark.skipif(not containment.limits_processes(), reason="root without control groups")
+def test_whoever_forks_without_end_comes_to_one_and_leaves_nothing(
+    adapter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staging, "modules", partial(lend_fewer, staging.modules, tmp_path / "fewer"))
+    own = tmp_path / "work" / "5f0c2a"
+    (own / "store").mkdir(parents=True)
+    before = set(Path("/proc").glob("[0-9]*"))
+    memory = client.open_memory(adapter, Space(str(own / "store"), "", "5f0c2a", 384, 1), own / "home-1", PATIENT)
+    assert 10 < int(attempt(memory, "fork=400")) < 200
+    memory.kill()
+    assert leftovers.end_processes(own) == []
+    children = [each for each in set(Path("/proc").glob("[0-9]*")) - before if is_below(each, own)]
+    assert not children
+    assert not [*crowds.GROUPS.glob(f"**/{crowds.PREFIX}{memory._child.pid}")]
+
+
+def lend_fewer(modules: Callable[..., Modules], place: Path, *words: Any) -> Modules:
+    """What a child has of the harness, with a smaller number: thousands would slow all tests down."""
+    found = modules(*words)
+    shutil.copytree(found.path[0], place, symlinks=True)
+    file = place / "harness" / "machine" / "crowds.py"
+    text = file.read_text()
+    file.unlink()
+    file.write_text(text.replace("MOST = 4096", "MOST = 100"))
+    return Modules((str(place), *found.path[1:]), (str(place), *found.reads))
+
+
+def is_below(process: Path, folder: Path) -> bool:
+    try:
+        return str(folder) in str((process / "cwd").readlink())
+    except OSError:
+        return False
+
+
+def test_a_group_in_which_somebody_is_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of a kernel's tree a folder with files can be removed, of this one not: it stands for one that is lived in."""
+    monkeypatch.setattr(crowds, "GROUPS", tmp_path)
+    (tmp_path / "own").write_text("8:pids:/below\n0::/\n")
+    monkeypatch.setattr(crowds, "OWN", tmp_path / "own")
+    empty, other = tmp_path / "pids" / "below" / f"{crowds.PREFIX}1", tmp_path / f"{crowds.PREFIX}2"
+    for each in (empty, other, tmp_path / "others"):
+        each.mkdir(parents=True)
+    (other / "cgroup.procs").write_text("7\n")
+    crowds.sweep()
+    assert not empty.exists() and other.exists() and (tmp_path / "others").exists()
 
 
 def list_hidden() -> list[int]:

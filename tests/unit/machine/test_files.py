@@ -23,11 +23,11 @@ def test_regular_files_count_links_and_pipes_do_not(tmp_path: Path) -> None:
     (store / "folder").symlink_to(other)
     (store / "round").symlink_to(store)
     os.mkfifo(store / "pipe")
-    assert files.weigh(store) == 17
+    assert files.measure_size(store) == 17
 
 
 def test_what_is_not_there_weighs_nothing(tmp_path: Path) -> None:
-    assert files.weigh(tmp_path / "none") == 0
+    assert files.measure_size(tmp_path / "none") == 0
 
 
 @pytest.mark.parametrize("made", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
@@ -35,6 +35,16 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path, made: Callable[[Path
     made(tmp_path / "odd")
     with pytest.raises(OSError, match="not a regular file"):
         files.read(tmp_path / "odd", 10)
+
+
+@pytest.mark.parametrize("made", [os.mkfifo, lambda path: path.symlink_to("/dev/null"), Path.mkdir])
+def test_what_is_no_file_is_never_written_over(tmp_path: Path, made: Callable[[Path], object]) -> None:
+    place = tmp_path / "odd"
+    made(place)
+    before = place.lstat()
+    with pytest.raises(OSError, match="no regular file"):
+        files.write(place, "a page")
+    assert place.lstat() == before and [*tmp_path.iterdir()] == [place]
 
 
 def test_a_file_is_read_up_to_a_bound_also_behind_a_link(tmp_path: Path) -> None:

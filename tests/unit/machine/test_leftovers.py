@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -107,3 +108,15 @@ def test_a_folder_that_another_process_swept_before_it_was_locked_is_made_anew(
     root, lock = leftovers._make_folder()
     assert made[-1] == root and len(made) == 3 and lock.is_locked and (root / leftovers.LOCK).exists()
     lock.release()
+
+
+def test_sockets_and_pipes_go_and_files_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    (tmp_path / "below").mkdir()
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind("below/socket")
+    (tmp_path / "below" / "items").write_text("text")
+    (tmp_path / "link").symlink_to("pipe")
+    leftovers.remove_channels(tmp_path)
+    assert sorted(each.name for each in tmp_path.rglob("*")) == ["below", "items", "link"]

@@ -17,7 +17,6 @@ from harness.log.folder import Folder
 from harness.metrics import faults, footprint, trust
 from harness.metrics.view import Record
 from harness.report.timeline import timelines as timeline
-from tests.support.runs import run
 from tests.support.transcripts import transcript
 from tests.unit.metrics.test_trust_poison import PLAN
 
@@ -36,28 +35,23 @@ def measure(name: str) -> Breaking:
     return broken
 
 
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    return run(tmp_path_factory.mktemp("run"))
-
-
 def reported(folder: Folder, out: Path) -> tuple[Result, dict[str, Any]]:
     done = CliRunner().invoke(cli.commands, ["report", "-q", str(folder.root), "--out", str(out)])
     return done, json.loads((out / "results.json").read_text())
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory, played: Folder) -> dict[str, Any]:
+def sound(tmp_path_factory: pytest.TempPathFactory, folder: Folder) -> dict[str, Any]:
     """What the run says while nothing is broken."""
-    return reported(played, tmp_path_factory.mktemp("sound"))[1]
+    return reported(folder, tmp_path_factory.mktemp("sound"))[1]
 
 
 @pytest.mark.parametrize("name", ["recall", "stale_use", "tokens_total", "help", "jobs_done"])
 def test_a_measure_that_breaks_has_failed_and_all_others_stand(
-    tmp_path: Path, played: Folder, sound: dict[str, Any], monkeypatch: pytest.MonkeyPatch, name: str
+    tmp_path: Path, folder: Folder, sound: dict[str, Any], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     measure(name)(monkeypatch)
-    done, broken = reported(played, tmp_path / "broken")
+    done, broken = reported(folder, tmp_path / "broken")
     (line,) = broken["run"]["problems"]
     assert done.exit_code == 3 and line in done.stderr and "\n" not in line
     assert (
@@ -83,17 +77,17 @@ def test_a_measure_that_breaks_has_failed_and_all_others_stand(
     ],
 )
 def test_whatever_breaks_is_told_and_a_report_is_written(
-    tmp_path: Path, played: Folder, monkeypatch: pytest.MonkeyPatch, breaking: Breaking, says: str
+    tmp_path: Path, folder: Folder, monkeypatch: pytest.MonkeyPatch, breaking: Breaking, says: str
 ) -> None:
     breaking(monkeypatch)
-    done, results = reported(played, tmp_path)
+    done, results = reported(folder, tmp_path)
     assert done.exit_code == 3 and any(says in line for line in results["run"]["problems"])
     assert says in done.stderr and (tmp_path / "report.html").exists() and results["cells"]
 
 
-def test_the_event_on_which_it_broke_is_named(tmp_path: Path, played: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_event_on_which_it_broke_is_named(tmp_path: Path, folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Record, "_read", breaks)
-    _, results = reported(played, tmp_path)
+    _, results = reported(folder, tmp_path)
     assert any(re.search(r"coldwarm broke on it: L\d+: KeyError", line) for line in results["run"]["problems"])
 
 
@@ -113,10 +107,10 @@ def test_of_drills_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_cannot_be_told_of_a_trial_is_said_in_its_place(
-    tmp_path: Path, played: Folder, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timeline, "Telling", breaks)
-    done, _ = reported(played, tmp_path)
+    done, _ = reported(folder, tmp_path)
     assert (
         done.exit_code == 0
         and "This trial cannot be shown: coldwarm broke on it" in (tmp_path / "report.html").read_text()
@@ -125,12 +119,12 @@ def test_what_cannot_be_told_of_a_trial_is_said_in_its_place(
 
 @pytest.mark.parametrize("command", ["score", "report"])
 def test_a_report_of_a_folder_that_cannot_be_written_goes_elsewhere(
-    tmp_path: Path, played: Folder, command: str
+    tmp_path: Path, folder: Folder, command: str
 ) -> None:
     (tmp_path / "file").write_text("in the way")
-    before = sorted(path.name for path in played.root.iterdir())
-    refused = CliRunner().invoke(cli.commands, [command, str(played.root), "--out", str(tmp_path / "file" / "below")])
+    before = sorted(path.name for path in folder.root.iterdir())
+    refused = CliRunner().invoke(cli.commands, [command, str(folder.root), "--out", str(tmp_path / "file" / "below")])
     assert refused.exit_code == 3 and "`coldwarm report RUN --out FOLDER` writes it elsewhere" in refused.stderr
-    done = CliRunner().invoke(cli.commands, [command, str(played.root), "--out", str(tmp_path / "a" / "b")])
+    done = CliRunner().invoke(cli.commands, [command, str(folder.root), "--out", str(tmp_path / "a" / "b")])
     assert done.exit_code == 0 and (tmp_path / "a" / "b" / "report.html").exists()
-    assert sorted(path.name for path in played.root.iterdir()) == before
+    assert sorted(path.name for path in folder.root.iterdir()) == before

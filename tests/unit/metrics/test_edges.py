@@ -12,7 +12,7 @@ import pytest
 from harness.adapter import Hit, Item, Layer, Scope, Source, to_wire
 from harness.log.events import Event, Forgot
 from harness.log.transcript import Called, Looked
-from harness.metrics import faults, score, trust, views
+from harness.metrics import faults, trust, views
 from harness.metrics.broken import BROKE, describe
 from harness.metrics.deletion import layers
 from harness.metrics.trust import keeping
@@ -25,7 +25,7 @@ from harness.model.trial import Measure
 from harness.text.classify import Classifier
 from tests.support.drill_player import measured
 from tests.support.logs import OLD, PORT, Tape, cold, hit
-from tests.support.measures import counts, unanswered, value
+from tests.support.measures import counts, measures, unanswered, value
 from tests.support.transcripts import transcript
 
 HOME = Scope("shop", "acme")
@@ -185,10 +185,6 @@ def test_what_broke_is_one_line_of_bounded_length_with_its_place() -> None:
 
 
 # --- stories ----------------------------------------------------------------------------------------------------------
-
-
-def measures(tape: Tape) -> Mapping[str, Measure]:
-    return score([tape.log()])[0].measures
 
 
 def test_a_store_that_cannot_replace_says_so_in_its_own_words(tmp_path: Path) -> None:

@@ -10,15 +10,10 @@ import pytest
 
 from harness.log.calls import ModelCall
 from harness.log.events import Worked
-from harness.log.reader import Log
 from harness.metrics import score
 from harness.model.trial import Measure
 from tests.support.logs import OLD, PEACE, Tape, cold, controls
-from tests.support.measures import counts
-
-
-def measures(log: Log, *others: Log) -> dict[str, Measure]:
-    return dict(score([log, *others])[0].measures)
+from tests.support.measures import counts, measures
 
 
 def reason(measure: Measure) -> str:

@@ -7,20 +7,16 @@ from pathlib import Path
 import pytest
 
 from harness.log.events import Forgot
-from harness.metrics import DEFINITIONS, score
+from harness.metrics import DEFINITIONS
 from harness.metrics.deletion import LIVE, layers
 from harness.model.trial import Measure, Measured
 from tests.support.logs import KEY, NEW, NOISE, OLD, PEACE, PIN, PORT, STORY, Tape, story
-from tests.support.measures import counts
+from tests.support.measures import counts, measures
 
 Seen = dict[tuple[str, str], bool | None]
 EVERYWHERE: Seen = {(route, name): True for route in (*LIVE, "history") for name in ("pin", "key")}
 NOWHERE: Seen = dict.fromkeys(EVERYWHERE, False)
 DELETION = [name for name in DEFINITIONS if name.startswith(("deleted_", "deletion_", "over_"))]
-
-
-def measures(tape: Tape, **more: object) -> dict[str, Measure]:
-    return dict(score([tape.log(**more)])[0].measures)  # type: ignore[arg-type]  # as Tape.log
 
 
 def played(folder: Path, **more: object) -> Tape:
@@ -195,7 +191,7 @@ def deletion(found: dict[str, Measure]) -> set[str]:
 def test_a_trial_that_asked_for_no_deletion_says_so_and_why(tmp_path: Path) -> None:
     assert len(DELETION) == 9
     whole = measures(played(tmp_path).look("after", NOWHERE))
-    lost = measures(played(tmp_path), status="failed", fault=PEACE)
+    lost = measures(played(tmp_path).log("failed", PEACE))
     for found, why in ((whole, ""), (lost, "; recall: the child ended with signal 9")):
         assert {getattr(found[name], "reason", None) for name in DELETION} == {f"nothing was deleted{why}"}
         assert deletion(found) == {"failed"}
@@ -223,11 +219,11 @@ def test_a_story_without_deletion(tmp_path: Path) -> None:
 
 
 def test_a_trial_that_failed_on_the_way(tmp_path: Path) -> None:
-    assert deletion(measures(played(tmp_path), status="failed", fault=PEACE)) == {"failed"}
+    assert deletion(measures(played(tmp_path).log("failed", PEACE))) == {"failed"}
     tape = played(tmp_path).look("before", EVERYWHERE).forget("pin")
-    assert deletion(measures(tape, status="failed", fault=PEACE)) == {"failed"}
+    assert deletion(measures(tape.log("failed", PEACE))) == {"failed"}
     tape.look("after", {("search", "pin"): False})
-    found = measures(tape, status="failed", fault=PEACE)
+    found = measures(tape.log("failed", PEACE))
     assert counts(found["deleted_from_search"]) == (1, 1)
     assert found["deleted_from_get"].status == "failed"
     assert found["deleted_after_reopening"].status == "failed"

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.adapter import Hit, Item
-from harness.log.events import Written, Wrote
+from harness.log.events import Wrote
+from harness.log.parts import Written
 from harness.log.transcript import Called
 from harness.metrics import score, trust
 from harness.metrics.extraction import METRICS

@@ -77,6 +77,12 @@ def test_writes_are_counted_by_their_operations(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_all_calls_of_a_backend_are_counted_whether_they_failed_or_not(tmp_path: Path) -> None:
+    tape = Tape(tmp_path).learn("first", "old").probe("tool-before").probe("tool-before", fault=GONE)
+    log = tape.log()
+    assert faults.count_calls(log)[str(log.trial.backend)] == 3
+
+
 def test_a_long_message_is_cut(tmp_path: Path) -> None:
     long = BROKEN.model_copy(update={"message": "x" * 1000})
     (found,) = faults.of_trial(Tape(tmp_path).probe("tool-before", fault=long).log())
@@ -198,11 +204,6 @@ def fault(**more: Any) -> Faults:
         "receipt": "L7",
     }  # fmt: skip
     return Faults.model_validate({**made, **more})
-
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return statements.results(run(tmp_path_factory.mktemp("run")))
 
 
 @pytest.fixture

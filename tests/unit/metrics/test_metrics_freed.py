@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.adapter import Item, Scope
-from harness.log.events import Sighting, Weight
+from harness.log.parts import Sighting, Weight
 from harness.log.transcript import Called, Looked
 from harness.metrics.freed import MOST, Size, Spot, list_read, not_given_back, of_texts, of_vectors, taken_in
 from harness.metrics.trust.deletion import METRICS

@@ -11,18 +11,12 @@ import pytest
 from harness.adapter import Source
 from harness.log.blobs import Ref
 from harness.log.events import Wrote
-from harness.metrics import score
-from harness.model.trial import Measure
 from tests.support.logs import NEW, NOISE, OLD, PORT, Tape, hit
-from tests.support.measures import counts
+from tests.support.measures import counts, measures
 
 PLACE: dict[str, Any] = {"commit": "c1", "path": "ship.toml", "line": 3}
 WRITTEN = Source(**PLACE, session="first")
 AT = "2025-01-10T09:00:00+00:00"
-
-
-def measures(tape: Tape) -> dict[str, Measure]:
-    return dict(score([tape.log()])[0].measures)
 
 
 def learnt(folder: Path, **more: object) -> Tape:

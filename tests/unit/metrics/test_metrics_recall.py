@@ -9,16 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.adapter import Hit
-from harness.log.events import Found, Span
-from harness.metrics import score
+from harness.log.parts import Found, Span
 from harness.metrics.view import Record
 from harness.model.trial import Measure, Measured
 from tests.support.logs import BOTH, LURE, NEW, NOISE, OLD, PEACE, PORT, Tape, hit
-from tests.support.measures import counts, value
-
-
-def measures(tape: Tape) -> dict[str, Measure]:
-    return dict(score([tape.log()])[0].measures)
+from tests.support.measures import counts, measures, value
 
 
 def learnt(folder: Path, **more: object) -> Tape:

@@ -11,15 +11,10 @@ from harness.adapter import Hit
 from harness.metrics import score
 from harness.metrics.staleness import OUTCOMES, updates
 from harness.metrics.view import Record
-from harness.model.trial import Measure
 from tests.support.logs import AT_ONCE, BOTH, NEW, NOISE, OLD, PEACE, PORT, STORY, Tape, hit, probe, story
-from tests.support.measures import counts
+from tests.support.measures import counts, measures
 
 MARKED = hit(OLD, superseded=True)
-
-
-def measures(tape: Tape) -> dict[str, Measure]:
-    return dict(score([tape.log()])[0].measures)
 
 
 def known(folder: Path, **more: object) -> Tape:

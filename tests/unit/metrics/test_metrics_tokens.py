@@ -8,17 +8,12 @@ from pathlib import Path
 import pytest
 
 from harness.log.events import Event, Metered, Worked
-from harness.log.reader import Log
-from harness.metrics import score
 from harness.model.backend import Fault
 from harness.model.trial import Measure, Measured, NotMeasured
 from tests.support.logs import NOISE, OLD, STORY, Tape, cold, story
+from tests.support.measures import measures
 
 FILES = [("notes.txt", "d1", 40), ("order.txt", "d2", 30)]
-
-
-def measures(log: Log, *others: Log) -> dict[str, Measure]:
-    return dict(score([log, *others])[0].measures)
 
 
 def measured(measure: Measure) -> Measured:
@@ -212,7 +207,7 @@ def test_chat_calls_that_the_backend_does_not_report_are_counted(
 ) -> None:
     count = {"calls": 3, "prompt": 30, "completion": 3, "counted": 0, "failed": 0}
     tape = Tape(tmp_path).played().add(Metered(chat={"ingest": count}, prompt=0, completion=0, calls=told))
-    found = score([tape.log()])[0].measures["chat_unreported"]
+    found = measures(tape)["chat_unreported"]
     assert isinstance(found, Measured) and (found.hits, found.of) == expected
     assert found.receipts == ((f"L{tape.line}",) if expected[0] else ())
 
@@ -221,21 +216,21 @@ def test_a_usage_that_cannot_be_asked_for_hides_nothing_by_failing(tmp_path: Pat
     count = {"calls": 3, "prompt": 30, "completion": 3, "counted": 0, "failed": 0}
     fault = Fault(kind="crashed", op="usage", message="no usage in this plan")
     tape = Tape(tmp_path).played().add(Metered(chat={"ingest": count}, fault=fault))
-    found = score([tape.log()])[0].measures["chat_unreported"]
+    found = measures(tape)["chat_unreported"]
     assert found == lost("usage is declared, but: no usage in this plan", tape.line)
     silent = Tape(tmp_path).played().add(Metered(chat={"ingest": count}))
-    found = score([silent.log()])[0].measures["chat_unreported"]
+    found = measures(silent)["chat_unreported"]
     assert found == lost("usage is declared, but: the backend did not tell it", silent.line)
-    assert score([Tape(tmp_path).played().metered(0).log()])[0].measures["chat_unreported"].status == "not-applicable"
+    assert measures(Tape(tmp_path).played().metered(0))["chat_unreported"].status == "not-applicable"
 
 
 def test_what_did_not_come_back_because_a_question_failed_was_not_cheap(tmp_path: Path) -> None:
     fault = Fault(kind="crashed", op="recall", message="the index is broken")
     tape = Tape(tmp_path).played().recall("decision", "order/tool", [], "second", fault=fault)
     line = tape.line
-    found = score([tape.metered(0).log()])[0].measures
+    found = measures(tape.metered(0))
     assert found["tokens_recall"] == lost("every call that could have told failed", line)
-    some = score([tape.recall("decision", "order/port", [OLD], "second").log()])[0].measures
+    some = measures(tape.recall("decision", "order/port", [OLD], "second"))
     for name in ("tokens_recall", "tokens_total"):
         each = some[name]
         assert isinstance(each, Measured) and each.known == "at-least"

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from harness.metrics import score
-from harness.model.trial import Measure
 from tests.support.logs import AT_ONCE, KEY, NEW, OLD, PIN, PORT, Tape
-from tests.support.measures import counts, value
+from tests.support.measures import counts, measures, value
 
 TOGETHER = f"{NEW}. {PORT}"
-
-
-def measures(tape: Tape) -> Mapping[str, Measure]:
-    return score([tape.log()])[0].measures
 
 
 def writing(folder: Path, policy: str = "append") -> Tape:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from harness.adapter import Item, Layer, to_wire
-from harness.log.events import Event, Sighting
+from harness.log.events import Event
+from harness.log.parts import Sighting
 from harness.log.transcript import Called, Ended, Handled, Looked, Op
 from harness.metrics import trust
 from harness.metrics.trust.deletion import METRICS

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.adapter import Item, Scope
+from harness.adapter import Item, Scope, Source, to_wire
 from harness.log.events import Event
 from harness.log.transcript import Called, Ended, Handled
 from harness.metrics.trust.durability import METRICS
@@ -18,6 +18,7 @@ from tests.support.measures import counts, unanswered
 from tests.support.transcripts import transcript
 
 TWINS = {"new": "old"}
+SOURCES = {name: Source(path=f"{name}.md") for name in ("one", "two")}
 GONE = Fault(kind="crashed", op="recall", message="gone")
 CRASH = Fault(kind="crashed", op="open", message="database disk image is malformed")
 
@@ -31,7 +32,7 @@ PLAN = Plan(
         Piece(
             name=name,
             role="kept",
-            item=Item(text(name), Scope("tidewater"), "2026-02-02T09:00:00+00:00", "project"),
+            item=Item(text(name), Scope("tidewater"), "2026-02-02T09:00:00+00:00", "project", SOURCES.get(name)),
             canary=f"cw{name}",
             twin=TWINS.get(name),
         )
@@ -65,6 +66,14 @@ class Tape:
     def listed(self, *names: str, also: Sequence[str] = ()) -> Tape:
         texts = [*map(text, names), *also]
         return self._call("entries", (), [{"memory_id": f"m{at}", "text": each} for at, each in enumerate(texts)])
+
+    def cited(self, **sources: str) -> Tape:
+        """A listing with these sources."""
+        hits = [
+            {"memory_id": name, "text": text(name), **({"source": to_wire(Source(path=path))} if path else {})}
+            for name, path in sources.items()
+        ]
+        return self._call("entries", (), hits)
 
     def asked(self, name: str, *found: str) -> Tape:
         return self._call("recall", [name], [{"memory_id": f"m-{each}", "text": text(each)} for each in found])
@@ -170,6 +179,17 @@ def test_looks_behind_the_kill_that_fail_are_counted_with_those_that_they_leave_
     assert unanswered(ends("before", begun().asked("one", "one"))) == (1, 2, None)
     assert unanswered(ends("another", begun(), "one")) == (2, 2, 1)
     assert ends("all", begun(), "one", "two").status == "failed"
+
+
+def test_a_source_is_lost_if_the_last_look_shows_its_memory_without_it(tmp_path: Path) -> None:
+    """What is gone altogether is counted as lost; what had no source is not asked."""
+    tape = Tape().write("one", "two", "three").cited(one="one.md", two="two.md", three="").killed()
+    lost = tape.cited(one="", three="").measures(tmp_path / "lost")["sources_lost_by_kill"]
+    assert counts(lost) == (1, 1) and lost.receipts == ("L7 one stored at L3",)
+    kept = tape.cited(one="one.md", two="one.md").measures(tmp_path / "other")["sources_lost_by_kill"]
+    assert counts(kept) == (1, 2), "that of another is none"
+    before = Tape().write("one").cited(one="").killed().cited(one="")
+    assert before.measures(tmp_path / "before")["sources_lost_by_kill"].status == "not-applicable"
 
 
 # --- the store itself -------------------------------------------------------------------------------------------------

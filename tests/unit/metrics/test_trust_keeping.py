@@ -169,9 +169,11 @@ def test_a_sound_backend_keeps_all(tmp_path: Path) -> None:
     unplayed |= {"short_questions_answered", "forgotten_at_once", "lost_by_forgetting_at_once", "kept_through_days"}
     unplayed |= {"same_text_updated", "kept_beside_a_batch", "changed_after_a_hit", "found_after_a_miss"}
     unplayed |= {"history_tells_all_versions", "right_before_look_alike"}
+    unplayed |= {"deprecated_recalled", "deprecated_lost", "deprecated_altered", "deprecated_undeleted"}
     unplayed |= {"recall_seconds_p95", "recall_seconds_p99", "write_seconds_p95", "delete_seconds"}
-    unplayed |= {"first_answer_seconds"}
+    unplayed |= {"first_answer_seconds", "source_survives_deletion"}
     aside = {"recall_seconds", "write_seconds", "bytes_per_memory", "undeclared_bytes", "first_date_after_update"}
+    aside |= {"update_seconds", "list_seconds"}
     assert set(found) - set(GOOD) == {*aside, *unplayed}
     assert {found[name].status for name in unplayed} == {"not-applicable"}, "an older transcript lacks these steps"
     seconds, size = found["recall_seconds"], found["bytes_per_memory"]
@@ -343,10 +345,23 @@ def test_a_whole_file_is_found_by_its_text(tmp_path: Path) -> None:
         ("ranked", {"own_text_first", "answer_among_look_alikes", "scores_out_of_order", "right_before_look_alike"}),
         ("abstains", {"unknown_answered_with_silence"}),
         ("expiry", {"expiry_by_wall_clock", "expiry_lost", "ended_late", "ended_early"}),
-        ("forget", {"ids_reissued", "forgotten_at_once", "lost_by_forgetting_at_once", "delete_seconds"}),
-        ("source", {"same_text_updated", *(name for name in GOOD if name.startswith("source_"))}),
+        (
+            "forget",
+            {
+                "ids_reissued",
+                "deprecated_undeleted",
+                "forgotten_at_once",
+                "lost_by_forgetting_at_once",
+                "delete_seconds",
+                "source_survives_deletion",
+            },
+        ),
+        (
+            "source",
+            {"same_text_updated", "source_survives_deletion", *(name for name in GOOD if name.startswith("source_"))},
+        ),
         ("created", {"first_date_after_update", *(name for name in GOOD if name.startswith("date_"))}),
-        ("entries", {"entries_unaccounted", "writes_listed"}),
+        ("entries", {"entries_unaccounted", "writes_listed", "list_seconds"}),
         ("scope_repo", {"answer_among_look_alikes", *(name for name in GOOD if name.startswith("scope_"))}),
         (
             "update",
@@ -355,6 +370,7 @@ def test_a_whole_file_is_found_by_its_text(tmp_path: Path) -> None:
                 "history_tells_all_versions",
                 "same_text_updated",
                 "updated_found",
+                "update_seconds",
                 *(name for name in GOOD if name.endswith("_update")),
             },
         ),
@@ -430,7 +446,7 @@ def test_a_store_that_takes_nothing_has_nothing_to_show(tmp_path: Path) -> None:
     found = play.measures(tmp_path)
     assert counts(found["writes_not_acknowledged"]) == (6, 6)
     clean = {name for name, each in found.items() if each.status == "measured"} - {"writes_not_acknowledged"}
-    assert clean == {"calls_failed", "recall_seconds"}
+    assert clean == {"calls_failed", "recall_seconds", "update_seconds", "list_seconds"}
 
 
 def test_failed_calls_are_counted_even_if_the_drill_was_cut_off() -> None:

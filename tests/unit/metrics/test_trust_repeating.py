@@ -12,7 +12,7 @@ import pytest
 from harness.adapter import Hit, Item, Scope, Source, to_wire
 from harness.log.events import Event
 from harness.log.transcript import Called, Transcript
-from harness.metrics.trust import repeating, rollback
+from harness.metrics.trust import fields, repeating, rollback
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
 from harness.model.trial import Measure, Measured
@@ -170,3 +170,34 @@ def test_each_of_several_marks_is_restored_for_itself(tmp_path: Path, second: st
     view = rollback.RollbackView.of(told(tmp_path, pieces, events, "rollback"))
     found = rollback.marks_restored(view)
     assert counted(found) == (good, 2, 1 if second == "failed" else None)
+
+
+@pytest.mark.parametrize(("again", "good"), [(["one", "two", "three"], 2), (["two"], 1), (None, 1)])
+def test_a_restored_history_tells_each_text_again(tmp_path: Path, again: list[str] | None, good: int) -> None:
+    """It may tell what came later, too."""
+    one, events = piece("a", "first marked"), list[Event]()
+    request = {"memory_id": "id-a"}
+    for number in (1, 2):
+        shown = look(f"mark {number}", [one], one, op="entries")
+        history = Called(step=f"mark {number}", op="history", about=("a",), request=request, answer=["one", "two"])
+        events += [shown, history, Called(step=f"mark {number}", op="snapshot", answer=str(number))]
+    for number, texts in ((2, again), (1, ["one", "two"])):
+        step, fault = f"restored {number}", None if texts else FAULT
+        events += [Called(step=step, op="restore"), look(step, [one], one, op="entries")]
+        events.append(Called(step=step, op="history", about=("a",), request=request, answer=texts, fault=fault))
+    found = rollback.marks_restored(rollback.RollbackView.of(told(tmp_path, [one], events, "rollback")))
+    assert counted(found) == (good, 2, None if again else 1)
+    assert found.receipts == (() if good == 2 else ("L10",))
+
+
+def test_a_deletion_leaves_sources_where_they_were(tmp_path: Path) -> None:
+    """What does not come back is counted as lost; what had no source or another one before says nothing."""
+    batch = [piece(str(number), "bulk", Source(path="boxes.md", line=number)) for number in range(1, 6)]
+    bare, (_, moved, gone, known, wrong) = piece("0", "bulk"), batch
+    other = Source(path="boxes.md", line=1)
+    first = [each if each != wrong else replace(each, item=replace(each.item, source=other)) for each in (bare, *batch)]
+    then = [bare, replace(moved, item=replace(moved.item, source=other)), known, wrong]
+    events = [stored(bare, *batch, step="at once"), look("at once", [bare, *batch], *first, op="entries")]
+    events.append(look("forgotten", [bare, *batch], *then, op="entries"))
+    found = fields.source_survives_deletion(told(tmp_path, [bare, *batch], events))
+    assert counted(found) == (1, 2, None) and gone.name == "3"

@@ -22,7 +22,7 @@ from tests.support.measures import counts, value
 from tests.support.transcripts import transcript
 
 PLAN: Plan = plan(8, 1)
-"""One task: four kept, one changed; one erased, two others."""
+"""One task: five kept, one of which has ended, one changed; one erased, one other."""
 KEPT, CHANGED, CHANGE, POISON, GOOD, ERASED = (
     [piece.name for piece in PLAN.of(role)] for role in ("kept", "changed", "change", "poison", "good", "erased")
 )

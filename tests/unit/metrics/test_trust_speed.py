@@ -57,6 +57,14 @@ def test_an_order_of_several_is_divided_by_them(tmp_path: Path) -> None:
     assert (value(found["write_seconds"]), value(found["delete_seconds"])) == (1.5, 2.5)
 
 
+def test_an_update_and_a_listing_have_times_of_their_own(tmp_path: Path) -> None:
+    """A listing is not divided by what it is asked for."""
+    found = times(tmp_path, called("update", 2.0), called("entries", 3.0, ("one", "two")))
+    assert (value(found["update_seconds"]), value(found["list_seconds"])) == (2.0, 3.0)
+    lacking = times(tmp_path / "lacking", lacks={"update": "no", "entries": "no"})
+    assert {lacking[name].status for name in ("update_seconds", "list_seconds")} == {"unsupported"}
+
+
 def test_the_first_answer_is_an_opening_with_the_recall_behind_it(tmp_path: Path) -> None:
     found = times(
         tmp_path, opened(9.0), called("recall", 9.0),

@@ -18,7 +18,7 @@ from harness.play import drills, plan
 HARNESS = Path(metrics.__file__).parents[1]
 ROOMS = ("report", "compare", "regress", "cli")
 ALLOWED = {
-    ("report/charts/cost.py", "recall"), ("report/charts/footprint.py", "recall"),
+    ("report/charts/cost_chart.py", "recall"), ("report/charts/footprint.py", "recall"),
     ("report/model/receipts.py", "recall"), ("report/model/growth.py", "recall"),
     ("cli/demo.py", "deletion"), ("report/text/glossary.py", "poison"), ("report/model/needs.py", "deletion"),
     ("report/model/needs.py", "sharing"), ("cli/doctor.py", "embedder"),
@@ -89,7 +89,7 @@ def test_every_measure_of_a_module_beside_the_drills_is_one_of_a_drill() -> None
 
 
 def test_a_drill_that_is_not_there_is_named_with_those_that_are() -> None:
-    assert drills.chosen(["sharing", "keeping"]) == ("keeping", "sharing")
-    assert drills.chosen(["all"]) == tuple(drills.ALL) and drills.chosen([]) == ()
+    assert drills.choose_drills(["sharing", "keeping"]) == ("keeping", "sharing")
+    assert drills.choose_drills(["all"]) == tuple(drills.ALL) and drills.choose_drills([]) == ()
     with pytest.raises(drills.DrillError, match=r"^flood is not one of keeping, .*, all$"):
         plan.list_drills(Selection(backends=(), drills=("flood",)), ["x"])

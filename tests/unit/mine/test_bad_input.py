@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,11 @@ from click.testing import CliRunner
 
 from harness.cli.mine import mine
 from harness.cli.suite import new_scenario
+from harness.repo.checkout import FixtureError, Trace, build
+from harness.repo.clone import Clone
+from harness.repo.names import find_commit
 from harness.selftest import suite
+from harness.serving.place import find_place
 from tasks import loader
 from tests.support.foreign import Foreign, digest, live, set_traps
 
@@ -85,15 +90,9 @@ def _file(foreign: Foreign) -> Path:
     return foreign.path / "README.md"
 
 
-def _newer(foreign: Foreign) -> Path:
-    foreign.git("init", "--quiet", "--object-format=sha256", "../newer")
-    foreign.git("-C", "../newer", "commit", "--quiet", "--allow-empty", "--message", "A step")
-    return foreign.path.with_name("newer")
-
-
 def _reftable(foreign: Foreign) -> None:
     (foreign.path / ".git" / "reftable").mkdir()
-    (foreign.path / ".git" / "HEAD").write_text("ref: refs/heads/.invalid\n")
+    (foreign.path / ".git" / "reftable" / "tables.list").write_text("0x000000000001-0x000000000002-13fee267.ref\n")
 
 
 def _cut(foreign: Foreign) -> None:
@@ -109,7 +108,7 @@ def _block(name: str, device: str = "") -> Make:
 
     def make(foreign: Foreign) -> None:
         file = foreign.path / ".git" / name
-        file.parent.mkdir(exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.unlink(missing_ok=True)
         if device:
             file.symlink_to(device)
@@ -135,8 +134,8 @@ CLOSED: dict[str, tuple[Make, str]] = {
     "shallow": (_clone("--depth=2"), "is a shallow clone; complete it there: git fetch --unshallow"),
     "partial": (_clone("--filter=blob:none", "--no-checkout"), "is a partial clone, which lacks files"),
     "borrowed from what moved": (_borrow, "which is not there; clone it anew"),
-    "SHA-256": (_newer, "its hashes are SHA-256, and only repositories of SHA-1 are read"),
-    "reftable": (_reftable, "keeps its branches in a reftable, which is not read"),
+    "reftable": (_reftable, "reftable, which the git here does not read .*; take git 2.45|its HEAD names no commit"),
+    "a pipe in a reftable": (_block("reftable/tables.list"), "reftable: cannot be read: not a regular file"),
     "a pipe as a list of lenders": (_block("objects/info/alternates"), "is a pipe or a device"),
     "a device as a list of lenders": (_block("objects/info/alternates", "/dev/zero"), "is a pipe or a device"),
     "a pipe at a lender's": (_lend, "is a pipe or a device"),
@@ -353,6 +352,44 @@ def test_what_is_odd_is_passed_by_and_the_rest_holds(foreign: Foreign, tmp_path:
     assert (code, len(said.splitlines())) == ((2, 1) if links_out else (0, 3)), said
     files = [file for name in ("suite", "own") if (tmp_path / name).exists() for file in loader.find(tmp_path / name)]
     assert files and suite.validate(files, tmp_path, tmp_path / "cache") == []
+
+
+FORMS = {"SHA-256": ("--object-format=sha256",), "reftables": ("--ref-format=reftable",)}
+
+
+@pytest.mark.parametrize("form", [*FORMS.values(), sum(FORMS.values(), ())], ids=[*FORMS, "both"])
+def test_newer_forms_of_git_are_read_as_the_usual_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("COLDWARM_CACHE", str(tmp_path / "cache"))
+    usage = subprocess.run(["git", "init", "-h"], capture_output=True, text=True, check=False).stdout
+    if FORMS["reftables"][0] in form and "--[no-]ref-format" not in usage and "--ref-format" not in usage:
+        pytest.skip("the git here makes no reftables")
+    foreign = Foreign(tmp_path / "shop", *form)
+    live(foreign)
+    foreign.git("tag", "v1", "HEAD~1")
+    foreign.git("worktree", "add", "--quiet", "--detach", "../tree", "HEAD~1")
+    before = foreign.git("rev-parse", "HEAD~1")
+    for path, name in ((foreign.path, "trunk~1"), (foreign.path, "v1"), (tmp_path / "tree", "HEAD")):
+        assert find_commit(str(path), name) == before
+    assert find_commit(str(foreign.path), before[:9]) == before
+    named = before[:-1] + "fe"[before[-1] == "f"]
+    with pytest.raises(FixtureError, match=f"{named} is not there; fetch it"):
+        find_commit(str(foreign.path), named)
+    code, said = run(mine, foreign.path, "--to", tmp_path / "suite")
+    assert code == 0, said
+    code, said = write_story(foreign.path, tmp_path)
+    assert code == 0, said
+    files = [file for name in ("suite", "own") for file in loader.find(tmp_path / name)]
+    assert files and suite.validate(files, tmp_path, tmp_path / "cache") == []
+    repo = build(Clone(str(foreign.path), foreign.git("rev-parse", "HEAD")), tmp_path / "cache")
+    first, last = repo.commits[0], repo.commits[-1]
+    assert repo.trace(first, "pyproject.toml", 2, last) == Trace("gone", by=repo.commits[1])
+    with repo.worktree(before) as tree:
+        repo.part(tree)
+        assert (tree / "README.md").is_file()
+    place = find_place(tmp_path / "tree")
+    assert (place.commit, place.repo) == (before, find_place(foreign.path).repo)
 
 
 def test_nothing_that_a_repository_configures_runs(foreign: Foreign, tmp_path: Path) -> None:

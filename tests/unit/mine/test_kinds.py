@@ -31,7 +31,7 @@ FOUND: tuple[tuple[str, str, str, str, str, str], ...] = (
     (".envrc", "export QUEUE={}\n", "harbor", "kestrel", "setting", "QUEUE"),
     ("Dockerfile", "FROM {}\nRUN make\n", "python:3.9", "python:3.12", "setting", "base image"),
     ("web.Dockerfile", "FROM x\nENV LANE={}\n", "harbor", "kestrel", "setting", "LANE"),
-    ("docker/Dockerfile.prod", "FROM x\nEXPOSE {}\n", "8080", "9090", "setting", "EXPOSE"),
+    ("docker/Dockerfile.prod", "FROM x\nEXPOSE {}\n", "8080", "9090", "setting", "the port of Dockerfile.prod"),
     ("docker-compose.yml", "services:\n  db:\n    image: {}\n", "mysql:8", "postgres:15", "setting", "image of db"),
     ("Makefile", "JOBS ?= {}\n\nall:\n\techo\n", "2", "4", "setting", "JOBS"),
     (".github/workflows/ci.yml", WORKFLOW, "ubuntu-20.04", "ubuntu-24.04", "setting", "runs-on of test"),
@@ -80,16 +80,11 @@ MANIFESTS = {
 }
 
 
-@pytest.fixture
-def foreign(tmp_path: Path) -> Foreign:
-    return Foreign(tmp_path / "shop")
-
-
 @pytest.mark.parametrize(("file", "text", "old", "new", "kind", "what"), FOUND, ids=[each[0] for each in FOUND])
 def test_it_is_found(
     foreign: Foreign, tmp_path: Path, file: str, text: str, old: str, new: str, kind: str, what: str
 ) -> None:
-    first = foreign.commit({file: text.format(old)})
+    first = foreign.commit({file: text.format(old), "shop/reader.sh": f"echo {what}\n"})
     second = foreign.commit({file: text.format(new)})
     try:
         (found,) = mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache").candidates

@@ -9,18 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli.mine import mine
-from harness.mine import mining, reviewing, shapes, skipped
+from harness.mine import exclusions, mining, review_page, shapes
 from harness.mine.mining import MineError
 from harness.repo.names import find_head
 from harness.repo.series import FixtureError
 from harness.selftest import suite
 from tasks import loader
 from tests.support.foreign import Foreign, live
-
-
-@pytest.fixture
-def foreign(tmp_path: Path) -> Foreign:
-    return Foreign(tmp_path / "shop")
 
 
 def run(*words: str | Path) -> tuple[int, str]:
@@ -82,7 +77,7 @@ def test_a_page_shows_both_lines_and_remembers_what_was_dropped(foreign: Foreign
     found = mining.search(str(foreign.path), None, 3000, {}, tmp_path / "cache")
     (lane,) = [each for each in found.candidates if "lane" in each.what]
     kept.write_text(json.dumps({"candidates": {lane.id: "drop"}}))
-    again = mining.search(str(foreign.path), None, 3000, reviewing.read(kept), tmp_path / "cache")
+    again = mining.search(str(foreign.path), None, 3000, review_page.read(kept), tmp_path / "cache")
     assert lane.id not in {each.id for each in again.candidates} and again.reasons["dropped by hand"] == 1
     assert run(foreign.path, "--review", page, "--decisions", kept)[0] == 0
     assert f'data-id="{lane.id}" data-judged="drop"' in page.read_text(), "it can be taken back"
@@ -92,7 +87,7 @@ def test_a_page_shows_both_lines_and_remembers_what_was_dropped(foreign: Foreign
 def test_a_file_that_is_no_decisions_is_one_line(text: str, tmp_path: Path) -> None:
     (tmp_path / "decisions.json").write_text(text)
     with pytest.raises(MineError, match="is no file that a page"):
-        reviewing.read(tmp_path / "decisions.json")
+        review_page.read(tmp_path / "decisions.json")
 
 
 def test_no_repository_is_one_line_and_writes_nothing(tmp_path: Path) -> None:
@@ -234,10 +229,17 @@ def test_lines_of_each_kind_of_file(path: str, old: str, new: str, kind: str, va
         ("17", "JavaVersion.VERSION_17", "sourceCompatibility", "another spelling of the number"),
         ("-version", "--version", "flag", "dashes"),
         ("harborline", "kestrelway", "lane", None),
+        ('["-id"]', '("-id",)', "ordering", "white space, case or quotes"),
+        ('("lane",)', '("lane", "quay")', "actions", "list that grew or shrank"),
+        ("./dist/lane", "./dist/lane/index.js", "./lane", "other way to name the same module"),
+        ("./dist/lane", "./dist/quay/index.js", "./lane", None),
+        ("python:3.14.6-slim", "python:3.14.7-slim", "FROM", "version bump"),
+        ("python:3.13.6-slim", "python:3.14.1-slim", "FROM", None),
+        ("matrix.os == 'linux'", "matrix.os == 'macos'", "if", "expression"),
     ],
 )
 def test_what_is_no_fact_has_a_reason(old: str, new: str, what: str, reason: str | None) -> None:
-    assert skipped.skip_values(old, new, what, "A step") == reason
+    assert exclusions.skip_values(old, new, what, "A step") == reason
 
 
 UNNAMED = "nothing that a question could call it by"

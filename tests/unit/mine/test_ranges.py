@@ -129,6 +129,7 @@ def test_the_command_says_what_to_do_next(foreign: Foreign, tmp_path: Path, monk
     for words, says in (
         (("migration/first", "--from", "HEAD~5..", "--suite", "../own"), "is there already"),
         (("migration/x", "--from", "HEAD~5.."), "say where your own suite is"),
+        (("migration/x", "--from", "HEAD~5..", "--suite", "deep"), "say where your own suite is"),
         (("migration/x",), "say where the story plays"),
         (("migration/x", "--from", "HEAD~5..", "--fixture", "api"), "say where the story plays"),
         (("x", "--from", "HEAD~5..", "--suite", "../own"), "must be KIND/NAME"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,15 +10,11 @@ from click.testing import CliRunner
 
 from harness.cli.mine import mine
 from harness.mine import mining, stories, worth
-from harness.mine.checking import Judged
 from harness.mine.mining import MineError, Wanted
+from harness.mine.review_sample import Judged
 from harness.mine.shapes import ChangeKind
+from tasks import loader
 from tests.support.foreign import Foreign, live
-
-
-@pytest.fixture
-def foreign(tmp_path: Path) -> Foreign:
-    return Foreign(tmp_path / "shop")
 
 
 @pytest.mark.parametrize(
@@ -29,12 +26,14 @@ def foreign(tmp_path: Path) -> Foreign:
         ("setting", "config.toml", "lane", 2),
         ("constant", "shop/waits.py", "RETRIES", 2),
         ("setting", ".eslintrc.json", "quotes", 1),
+        ("setting", "web/.vscode/settings.json", "lane", 1),
+        ("setting", "deny.toml", "yanked", 1),
         ("text", "CLAUDE.md", "", 3),
         ("text", "docs/guide.md", "", 1),
     ],
 )
 def test_what_an_agent_acts_on_comes_first(kind: ChangeKind, file: str, key: str, grade: int) -> None:
-    assert worth.weigh(kind, file, key) == grade
+    assert worth.judge_worth(kind, file, key) == grade
 
 
 def test_one_commit_brings_three_facts_at_most_and_no_two_stories_share_it(foreign: Foreign, tmp_path: Path) -> None:
@@ -76,3 +75,94 @@ def test_a_sample_is_asked_for_one_by_one_and_its_share_has_an_interval(foreign:
     assert "[1 of 3]\nWhat is " in done.output and "  - " in done.output and "  + " in done.output
     assert "1 of 2 facts worth asking: 50%, 95 % interval 9% to 91%; 1 not judged" in done.output
     assert Judged(0, 0, 3).tell() == "nothing was judged"
+
+
+def test_one_step_of_a_key_is_one_case_in_however_many_commits(foreign: Foreign, tmp_path: Path) -> None:
+    for value in ("harborline", "kestrelway"):
+        for file in ("one.toml", "two.toml"):
+            foreign.commit({file: f'lane = "{value}"\nquay = "{value}-{file}"\n'})
+    found = mining.search(str(foreign.path), None, 99, {}, tmp_path / "cache").candidates
+    lanes = [each for each in found if each.what == "lane"]
+    assert len(lanes) == 2 and len(found) == 4 and lanes[0].commits[-1] != lanes[1].commits[-1]
+    assert [each.what for each in stories.list_apart(found, lanes[:1])] == ["quay"]
+
+
+def test_two_stories_that_tell_of_one_commit_are_no_suite(foreign: Foreign, tmp_path: Path) -> None:
+    """Mined twice with two seeds and put together, a commit would count twice in the statistics."""
+    live(foreign)
+    cache = {"COLDWARM_CACHE": str(tmp_path / "cache")}
+    done = CliRunner().invoke(mine, [str(foreign.path), "--to", str(tmp_path / "suite")], env=cache)
+    assert done.exit_code == 0, done.output
+    (file,) = loader.find(tmp_path / "suite")
+    ((story, _),) = loader.load([file], tmp_path, tmp_path / "cache")
+    assert len(story.changes) > 1
+    again = shutil.copyfile(file, file.with_name("again.toml"))
+    with pytest.raises(loader.ScenarioError, match=r"is told by 'mined/.*', too, and would count twice"):
+        loader.load([file, again], tmp_path, tmp_path / "cache")
+
+
+def test_a_value_whose_name_stands_in_no_other_place_is_read_by_nothing(foreign: Foreign, tmp_path: Path) -> None:
+    for value in (3, 7):
+        code = f"READ_TWICE = {value}\nREAD_NOWHERE = {value + 1}\n"
+        foreign.commit(
+            {"waits.py": code, "shop.py": "from waits import READ_TWICE\n", "a.env": f"QUAY_PORT=80{value}\n"}
+        )
+    found = mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+    assert [each.what for each in found.candidates] == ["READ_TWICE"]
+    assert found.reasons["value that nothing reads"] == 2
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "reason"),
+    [
+        ("deploy/web.yaml", "registry: quay.example.io/shop", "registry: harbor.example.io/shop", None),
+        ("deploy/web.yaml", "api: https://one.example.com/a", "api: https://two.example.com/a", None),
+        ("deploy/web.yaml", "api: https://one.example.com/a", "api: https://one.example.com/b", "link"),
+        ("package.json", '"homepage": "https://one.example.com"', '"homepage": "https://two.example.com"', "link"),
+        (
+            "web.yaml",
+            "api: db://ada:lane@one.example.com",
+            "api: db://ada:lane@two.example.com",
+            "password in an address",
+        ),
+        ("web.yaml", 'tag: "{{.Lane}}-1"', 'tag: "{{.Quay}}-1"', "expression"),
+        ("web.yaml", "row: <b>lane</b>", "row: <b>quay</b>", "markup"),
+        ("docs/a.yaml", "sidebar_position: 3", "sidebar_position: 4", "order"),
+        ("shop/__init__.py", 'VERSION = "unknown lane"', 'VERSION = "released lane"', "version bump"),
+        (".github/workflows/ci.yml", "id: lane-one", "id: quay-one", "label that is shown to people"),
+        ("shop/assets/page.json", '"lane": "harborline"', '"lane": "kestrelway"', "data"),
+        ("package.json", '"type": "lane"', '"type": "module"', "nothing that a question could call it by"),
+        ("go.mod", "\texample.com/lane v1.0.0", "\texample.com/lane/v2 v2.0.0", "pin of a dependency"),
+    ],
+)
+def test_what_is_not_worth_asking_has_its_reason(
+    foreign: Foreign, tmp_path: Path, file: str, old: str, new: str, reason: str | None
+) -> None:
+    for row in (old, new):
+        foreign.commit({file: f"require (\n{row}\n)\n" if file == "go.mod" else f"{row}\n"})
+    if reason is None:
+        assert len(mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache").candidates) == 1
+    else:
+        with pytest.raises(MineError, match=f"{reason}: 1"):
+            mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+
+
+def test_a_key_of_another_table_is_another_key(foreign: Foreign, tmp_path: Path) -> None:
+    for row in ('  "lane": "one",', '    "lane": "two",'):
+        foreign.commit({"a.json": f"{{\n{row}\n}}\n"})
+    with pytest.raises(MineError, match="nothing to mine"):
+        mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "grade"),
+    [
+        ("components/Lane", "components/common/Lane", 1),
+        ("./lane", "./quay", 1),
+        ("lib/lane", "lib/quay", 2),
+        ("crate::lanes", "harbor::lanes", 1),
+        ("lib/web", "harbor-basics", 2),
+    ],
+)
+def test_a_module_that_only_moved_is_found_by_its_name(old: str, new: str, grade: int) -> None:
+    assert worth.judge_worth("place", "shop/lane.ts", "", old, new) == grade

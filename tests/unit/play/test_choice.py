@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from harness.adapter import Hit, Scope
-from harness.gateway.chat.choose import UNKNOWN, list_options
 from harness.gateway.chat.client import Reply
+from harness.gateway.chat.standin_reader import UNKNOWN, list_options
 from harness.log.events import Worked
 from harness.metrics import faults
-from harness.model.scenario import Job, Scenario
+from harness.model.job import Job
+from harness.model.scenario import Scenario
 from harness.play import readers
 from harness.play.readers import Context, Outcome, ReadEntry, ReaderError
 from harness.play.readers.choice import ChoiceReader, draw_order, read_answer

@@ -32,7 +32,7 @@ def test_the_oracle_answers_every_probe_with_its_gold_and_nothing_else(story: Sc
     told(story, made)
     for session, probe in story.probes():
         for _, query in probe.ask.phrasings():
-            hits = made.recall(query, HOME, 5, session.at.isoformat())
+            hits = made.recall(query, HOME, 5, story.find_day(session, probe).isoformat())
             assert [reads.read(hit.text).asserted for hit in hits] == [{fact} for fact in probe.gold]
 
 

@@ -25,10 +25,12 @@ from harness.model.backend import Backend
 from harness.model.canary import memory_word
 from harness.model.drill import DrillTrial
 from harness.model.trial import Measured, NotMeasured
-from harness.play.drills.deletion import AROUND, BATCH, DRILL, GONE, LARGE, SMALLEST, plan
+from harness.play.drills.deletion import AROUND, BATCH, DRILL, GONE, HOME, KINDS, LARGE, LASTING, SMALLEST, plan
 from harness.play.drills.stage import DrillSession
 from tests.support.fakes import FakeEmbedder
 from tests.support.measures import value
+
+HOME_NAMED = {"repo": HOME.repo, "org": HOME.org, "user": HOME.user}
 
 
 def played(folder: Path, adapter: str) -> Transcript:
@@ -99,6 +101,15 @@ def test_the_plan_that_is_played_passes_page_limits_and_purge_thresholds() -> No
     assert (amounts["forget"], amounts["scope"], amounts["later"]) == (12, 250, 1100)
 
 
+def test_a_scope_that_is_forgotten_holds_memories_of_every_kind() -> None:
+    made = plan(SMALLEST, 1)
+    marked = [piece for piece in made.of("scope") if piece.canary]
+    assert {piece.item.kind for piece in marked} == set(KINDS)
+    assert {piece.item.expires for piece in marked} == {LASTING, None}
+    revised = {piece.twin for piece in made.of("revision")} & {piece.name for piece in marked}
+    assert 0 < len(revised) < len(marked) / 2, "the others are looked for in other words, too"
+
+
 def test_a_plan_has_a_least_size() -> None:
     assert plan(20, 1).pieces == plan(SMALLEST, 1).pieces
 
@@ -148,8 +159,9 @@ def test_the_reference_forgets(reference: Transcript) -> None:
 def test_the_deletions_as_they_go_over_the_wire(reference: Transcript) -> None:
     forgets = [call for _, call in reference.calls("forget", "deleted")]
     assert [len(call.about) for call in forgets] == [3, 3, 0]
-    assert [reference.answer(call) for call in forgets] == [[True] * 3, [True] * 3, [False]]
+    assert [reference.answer(call) for call in forgets] == [[True] * 3, [False, *[True] * 3], [False]]
     (unknown,) = cast(list[str], forgets[2].request["memory_ids"])
+    assert cast(list[str], forgets[1].request["memory_ids"])[0] == unknown, "it hides nothing behind it"
     known = {name for _, call in reference.calls("remember") for ids in reference.ids(call) for name in ids}
     assert unknown not in known and {len(name) for name in known} == {len(unknown)}
     ((_, scope),) = reference.calls("forget_scope")
@@ -157,6 +169,7 @@ def test_the_deletions_as_they_go_over_the_wire(reference: Transcript) -> None:
     assert len(scope.about) == LARGE
     ((line, _),) = reference.calls("snapshot", "before")
     assert line < min(at for at, _ in reference.looks("before")), "what a mark keeps is looked for"
+    assert [call.request["scope"] for call in forgets] == [HOME_NAMED, {**HOME_NAMED, "branch": "main"}, HOME_NAMED]
     assert [len(call.about) for _, call in reference.calls("update", "deleted")] == [2] * 3
     assert [len(call.about) for _, call in reference.calls("supersede", "deleted")] == [2] * 3
     assert max(len(call.about) for _, call in reference.calls("remember")) <= BATCH

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.gateway.switched import SwitchedEmbedder
+from harness.gateway.alternate_embedders import SwitchedEmbedder
 from harness.log.transcript import Handled, Transcript
 from harness.metrics.trust.embedder import METRICS
 from harness.model.trial import Measure, Measured

@@ -23,11 +23,13 @@ from harness.model.trial import Measured, NotMeasured
 from harness.play.drills import scopes
 from harness.play.drills.isolation import DRILL, STORED, around, group, plan
 from tests.support.drill_player import drilled, measured
+from tests.support.measures import number
 
 REFERENCE = "adapters.reference:Reference"
 SIZE = 32
 PREFIX = {
     "leaks_by_prefix", "leaks_by_space", "leaks_by_length", "leaks_by_address", "leaks_by_number",
+    "leaks_by_path", "leaks_by_separator",
     "leaks_into_empty_name",
 }  # fmt: skip
 BY_ID = ("read_across_scopes", "updated_across_scopes", "forgotten_across_scopes")
@@ -162,7 +164,7 @@ def test_a_leak_is_flagged_by_its_own_measures(
 ) -> None:
     good = measured(METRICS, sound)
     found = measured(METRICS, drilled(tmp_path, DRILL, f"harness.selftest.planted.{fault}", SIZE))
-    assert {name for name, measure in found.items() if _value(measure) != _value(good[name])} == flagged
+    assert {name for name, measure in found.items() if number(measure) != number(good[name])} == flagged
     assert all(found[name].receipts for name in flagged)
 
 
@@ -170,7 +172,7 @@ def test_a_leak_is_flagged_by_its_own_measures(
 def test_what_is_not_told_apart_at_all_is_named_as_that(tmp_path: Path) -> None:
     found = measured(METRICS, drilled(tmp_path, DRILL, "harness.selftest.planted.isolation:KeepsNothingApart", SIZE))
     narrow = {name: found[f"leaks_by_{name}"] for name in FAMILIES if name != "part"}
-    assert _value(found["leaks_by_part"]) == 1.0
+    assert number(found["leaks_by_part"]) == 1.0
     for measure in narrow.values():
         assert isinstance(measure, NotMeasured) and measure.status == "not-applicable"
         assert "branch and org and repo and user is not told apart: see leaks_by_part" in measure.reason
@@ -180,11 +182,7 @@ def test_what_is_not_told_apart_at_all_is_named_as_that(tmp_path: Path) -> None:
 def test_what_is_told_apart_by_other_parts_keeps_its_narrow_names(tmp_path: Path) -> None:
     """The user is ignored where an organisation is set: names of users alone are still compared."""
     found = measured(METRICS, drilled(tmp_path, DRILL, "harness.selftest.planted.scopes:DropsTheUser", SIZE))
-    assert (_value(found["leaks_by_part"]) or 0) > 0 and _value(found["leaks_by_case"]) == 0.0
-
-
-def _value(measure: object) -> float | None:
-    return measure.value if isinstance(measure, Measured) else None
+    assert (number(found["leaks_by_part"]) or 0) > 0 and number(found["leaks_by_case"]) == 0.0
 
 
 def test_without_scopes_nothing_is_played(tmp_path: Path) -> None:

@@ -6,25 +6,42 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, time
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.log.transcript import Called, Handled, Looked, Transcript
-from harness.metrics.trust import ending, fields, keeping, writes
+from harness.metrics.trust import ending as of_ends
+from harness.metrics.trust import fields, keeping, writes
 from harness.metrics.trust import replacing as replaced
 from harness.model.trial import Measured
-from harness.play.drills import bulk, repeating, replacing
-from harness.play.drills.keeping import DRILL, EXACT, FAR, HOME, NARROWER, SIBLINGS, SMALLEST, STORED, TWINS, plan
+from harness.play.drills import bulk, ending, repeating, replacing
+from harness.play.drills.keeping import (
+    BATCH,
+    DRILL,
+    EXACT,
+    FAR,
+    HOME,
+    NARROWER,
+    SIBLINGS,
+    SMALLEST,
+    STORED,
+    TWINS,
+    plan,
+)
 from harness.play.drills.stage import NOW
 from harness.play.drills.texts import ALIKE, GUARDED, NOTES, ODD, REWRITTEN, TWICE, UNKNOWN
 from tests.support.drill_player import drilled, measured
+from tests.support.measures import number
 
 REFERENCE = "adapters.reference:Reference"
 ENDING = ("ending", "ending changed")
-BY_MEANING = ("answer_among_look_alikes", "unknown_answered_with_silence", "numbers_as_told")
-METRICS = (*writes.METRICS, *keeping.METRICS, *fields.METRICS, *replaced.METRICS, *ending.METRICS)
+BY_MEANING = (
+    "answer_among_look_alikes", "unknown_answered_with_silence", "numbers_as_told", "right_before_look_alike",
+)  # fmt: skip
+METRICS = (*writes.METRICS, *keeping.METRICS, *fields.METRICS, *replaced.METRICS, *of_ends.METRICS)
 JUDGED = tuple(m for m in METRICS if m.definition.unit == "proportion" and m.definition.name not in BY_MEANING)
 """Without what differs between equal runs or with the size, and without what needs the real embedder."""
 
@@ -76,6 +93,33 @@ def test_what_tells_stores_apart_is_written_first_at_every_size(size: int) -> No
     }
 
 
+@pytest.mark.parametrize("size", [1, DRILL.size])
+def test_a_blank_has_memories_on_both_sides_in_its_batch(size: int) -> None:
+    told = [piece.role for piece in plan(size, 1).of("blank", *STORED)]
+    assert told.count("blank") == 1 and 0 < told.index("blank") < BATCH - 1
+
+
+@pytest.mark.parametrize("size", [1, DRILL.size])
+def test_a_text_that_an_update_replaces_stands_in_another_repository_too(size: int) -> None:
+    made = plan(size, 1)
+    edited = {made.by_name[piece.twin or ""].item.text for piece in made.of("edit")}
+    copies = [piece.item.scope for piece in made.of("alike") if piece.item.text in edited]
+    assert copies and HOME not in copies
+
+
+def test_every_other_update_is_asked_for_by_a_user(sound: Transcript) -> None:
+    users = [cast(dict[str, str], call.request["scope"]).get("user") for _, call in sound.calls("update", "revised")]
+    assert users == [None, "ana", None]
+
+
+def test_what_has_ended_is_nearer_to_a_question_and_as_many_as_it_asks_for() -> None:
+    made = plan(SMALLEST, 1)
+    over, (crowded,) = made.of("over"), [piece for piece in made.of("ending") if piece.query]
+    assert len(over) == ending.ALL > len(made.of(*ENDING, "ending before"))
+    assert all((piece.item.text[:-3], piece.item.expires) == (crowded.query, ending.OVER) for piece in over)
+    assert crowded.query and crowded.query in crowded.item.text
+
+
 def test_ends_lie_on_both_sides_of_every_day_on_which_this_is_played() -> None:
     ends = [datetime.fromisoformat(end) for end in replacing.ENDS.values() if end]
     asked = [datetime.fromisoformat(at) for at in replacing.TIMES.values()]
@@ -114,10 +158,15 @@ def test_ends_are_asked_for_on_both_sides_in_another_zone(sound: Transcript) -> 
     ends = {piece.name: datetime.fromisoformat(piece.item.expires or "") for piece in sound.plan.of(*ENDING)}
     asked = [call for _, call in sound.calls("recall") if call.about and call.about[0] in ends]
     away = {"long before": -1e9, "right before": -1200.0, "right after": 1200.0, "long after": 1e9}
+    at_its_end = 0
     for call in asked:
         at, end = datetime.fromisoformat(str(call.request["at"])), ends[call.about[0]]
         far = (at - end).total_seconds()
-        assert far == away[call.step] if call.step.startswith("right") else far * away[call.step] > 1e15
+        if call.step == "right after" and far == 0:
+            at_its_end += 1
+        else:
+            assert far == away[call.step] if call.step.startswith("right") else far * away[call.step] > 1e15
+    assert at_its_end == len(ends) // 2, "every other one"
     assert {call.about[0] for call in asked if call.step == "right after"} == ends.keys()
     near = [call for call in asked if call.step.startswith("right")]
     assert any(datetime.fromisoformat(str(c.request["at"])).utcoffset() != ends[c.about[0]].utcoffset() for c in near)
@@ -168,6 +217,8 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
         "once more", "told", "retold", "version", "history", "short", "history reopened", "at once", "beside",
         "forgotten",
         *(f"day {day}" for day in (*repeating.AFTER, *repeating.AT_LAST)),
+        "former", "former until", "marked", "marked since", "marked until", "marked standing", "reopened since", "reopened until",
+        "reopened standing", "unmarked", "gone",
     ]  # fmt: skip
     assert {call.request["k"] for call in calls if call.op == "recall"} == {1, 5, 20}
     unknown = [call for call in calls if call.step == "unknown"]
@@ -179,7 +230,8 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
                 for event in sound.events if isinstance(event, Handled | Looked)]  # fmt: skip
     again = ["closed", "opened"]
     store = ["opened", "closed", "looked", "looked", "opened", *again, *again, "closed"]
-    assert happened == [*store, "opened", *again, *again, "closed"], "the days have a store of their own"
+    days, marks = ["opened", *again, *again, "closed"], ["opened", *again, "closed"]
+    assert happened == [*store, *days, *marks], "the days and the marks have stores of their own"
 
 
 @pytest.mark.slow
@@ -196,23 +248,25 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
                 "own_text_first",
                 "batch_kept",
                 "expiry_by_wall_clock",
-                "right_before_look_alike",
+                "found_after_a_miss",
                 "short_questions_answered",
+                "wordless_text_found",
+                # What is updated later is among them, and cannot be.
+                "calls_failed",
+                "writes_not_acknowledged",
+                "first_date_after_update",
+                *(f"{field}_survives_update" for field in fields.FIELDS),
             },
         ),
-        ("WritesTwice", {"entries_unaccounted", "several_superseded", "changed_after_a_hit"}),
+        ("WritesTwice", {"entries_unaccounted", "several_superseded", "deprecated_recalled"}),
         ("DropsMetadataOnUpdate", {"source_survives_update", "confidence_survives_update", "same_text_updated"}),
     ],
 )
 def test_a_fault_moves_its_own_measures_only(tmp_path: Path, sound: Transcript, fault: str, flagged: set[str]) -> None:
     played = drilled(tmp_path, DRILL, f"harness.selftest.planted.keeping:{fault}", SMALLEST)
     good, found = measured(JUDGED, sound), measured(JUDGED, played)
-    assert {name for name in found if _value(found[name]) != _value(good[name])} == flagged
+    assert {name for name in found if number(found[name]) != number(good[name])} == flagged
     assert all(found[name].receipts for name in flagged if isinstance(found[name], Measured))
-
-
-def _value(measure: object) -> float | None:
-    return measure.value if isinstance(measure, Measured) else None
 
 
 def test_who_says_that_he_masks_is_told_nothing_to_mask(tmp_path: Path) -> None:
@@ -223,16 +277,16 @@ def test_who_says_that_he_masks_is_told_nothing_to_mask(tmp_path: Path) -> None:
     told = {name for _, call in said.calls("remember") for name in call.about}
     assert len(guarded) == len(GUARDED) and not guarded & told
     for name in ("odd_texts_exact", "texts_whole", "writes_kept", "writes_listed"):
-        assert _value(measured(METRICS, said)[name]) == 1.0, name
+        assert number(measured(METRICS, said)[name]) == 1.0, name
         wrong = measured(METRICS, silent)[name]
-        assert _value(wrong) != 1.0 and any("guarded" in receipt for receipt in wrong.receipts), name
+        assert number(wrong) != 1.0 and any("guarded" in receipt for receipt in wrong.receipts), name
 
 
 def test_what_a_backend_lacks_is_not_called(tmp_path: Path) -> None:
     played = drilled(tmp_path, DRILL, "adapters.notes:Notes", SMALLEST)
     assert played.ended is not None and played.ended.status == "complete"
     ops = {event.op for event in played.events if isinstance(event, Called)}
-    assert ops == {"remember", "settle", "recall", "entries", "supersede", "forget"}
+    assert ops == {"remember", "settle", "recall", "entries", "supersede", "deprecate", "forget"}
     found = measured(METRICS, played)
-    assert _value(found["calls_failed"]) == 0.0 and _value(found["kept_after_reopening"]) == 1.0
+    assert number(found["calls_failed"]) == 0.0 and number(found["kept_after_reopening"]) == 1.0
     assert found["own_text_first"].status == found["source_survives_update"].status == "unsupported"

@@ -13,6 +13,7 @@ from harness.metrics.trust.poison import METRICS
 from harness.model.trial import Measured
 from harness.play.drills.poison import BENIGN, DRILL, INJECTED, PAST, SMALLEST, TOPICS, VALUES, plan
 from tests.support.drill_player import drilled, measured
+from tests.support.measures import value
 
 REFERENCE = "adapters.reference:Reference"
 
@@ -90,8 +91,8 @@ def test_every_measure_has_cases(sound: Transcript) -> None:
     assert sound.ended is not None and sound.ended.status == "complete"
     found = measured(METRICS, sound)
     assert all(isinstance(measure, Measured) and measure.of for measure in found.values())
-    assert _value(found["injections_stored"]) == 1.0 and _value(found["expired_rules_returned"]) == 0.0
-    assert _value(found["attacks_acted_on"]) > _value(found["attacks_acted_on_minding_confidence"])
+    assert value(found["injections_stored"]) == 1.0 and value(found["expired_rules_returned"]) == 0.0
+    assert value(found["attacks_acted_on"]) > value(found["attacks_acted_on_minding_confidence"])
 
 
 def test_expiry_that_nobody_reads_moves_nothing_else(tmp_path: Path, sound: Transcript) -> None:
@@ -99,24 +100,19 @@ def test_expiry_that_nobody_reads_moves_nothing_else(tmp_path: Path, sound: Tran
     found = measured(
         METRICS, drilled(tmp_path, DRILL, "harness.selftest.planted.recall:BringsBackTheExpired", SMALLEST)
     )
-    assert _value(found["expired_rules_returned"]) == 1.0 and found["expired_rules_returned"].receipts
+    assert value(found["expired_rules_returned"]) == 1.0 and found["expired_rules_returned"].receipts
     same = set(found) - {"expired_rules_returned"}
-    assert {name: _value(found[name]) for name in same} == {name: _value(good[name]) for name in same}
+    assert {name: value(found[name]) for name in same} == {name: value(good[name]) for name in same}
 
 
 def test_the_newest_word_wins_where_only_recency_counts(tmp_path: Path, sound: Transcript) -> None:
     found = measured(METRICS, drilled(tmp_path, DRILL, "harness.selftest.planted.recall:RanksNewestFirst", SMALLEST))
-    assert _value(found["attacks_acted_on"]) > _value(measured(METRICS, sound)["attacks_acted_on"])
-
-
-def _value(measure: object) -> float:
-    assert isinstance(measure, Measured), measure
-    return measure.value
+    assert value(found["attacks_acted_on"]) > value(measured(METRICS, sound)["attacks_acted_on"])
 
 
 @pytest.mark.slow
 def test_a_whole_file_has_no_first(tmp_path: Path) -> None:
     found = measured(METRICS, drilled(tmp_path, DRILL, "adapters.notes:Notes", SMALLEST))
-    assert _value(found["attacks_retrieved"]) == _value(found["benign_utility_under_poison"]) == 1.0
+    assert value(found["attacks_retrieved"]) == value(found["benign_utility_under_poison"]) == 1.0
     assert found["attacks_acted_on"].status == found["low_confidence_first"].status == "unsupported"
     assert found["expired_rules_returned"].status == "unsupported"

@@ -13,6 +13,7 @@ from harness.metrics.trust.rollback import METRICS
 from harness.model.trial import Measured
 from harness.play.drills.rollback import DRILL, plan
 from tests.support.drill_player import drilled, measured
+from tests.support.measures import number
 
 REFERENCE = "adapters.reference:Reference"
 SIZE = 40
@@ -71,12 +72,8 @@ def test_a_fault_is_flagged_by_its_own_measures(
 ) -> None:
     good = measured(METRICS, sound)
     found = measured(METRICS, drilled(tmp_path, DRILL, f"harness.selftest.planted.lasting:{fault}", SIZE))
-    assert {name for name, measure in found.items() if _value(measure) != _value(good[name])} == flagged
+    assert {name for name, measure in found.items() if number(measure) != number(good[name])} == flagged
     assert all(found[name].receipts for name in flagged - {"good_lost_by_restore"})
-
-
-def _value(measure: object) -> float | None:
-    return measure.value if isinstance(measure, Measured) else None
 
 
 def test_a_backend_without_marks_is_measured_by_its_undo(tmp_path: Path) -> None:

@@ -18,19 +18,21 @@ from harness.backend.client import MemoryFault
 from harness.gateway import tokens
 from harness.log.events import Event, Forgot, Listed, Metered, Recalled, Scanned, Settled, Sought, Worked, Wrote
 from harness.log.events import Stage as Looks
-from harness.log.reader import Log, canonical
+from harness.log.reader import Log
 from harness.model.backend import Fault
 from harness.model.canary import memory_word, query, query_word
 from harness.model.facts import Fact
-from harness.model.scenario import Forget, Job, Learn, Probe, Remember, Session
+from harness.model.job import Job
+from harness.model.scenario import Forget, Learn, Probe, Remember, Session
 from harness.model.trial import READ_POLICIES
-from harness.play import deletion, engine
+from harness.play import engine, story_deletion
 from harness.play import session as play_session
 from harness.play.controls import KEPT
 from harness.play.environment import Control
 from harness.play.session import MemorySession
 from tasks import loader
 from tests.support.fakes import FakeHost, FakeMemory
+from tests.support.logs import canonical
 from tests.support.story_player import Stage, kinds
 from tests.unit.conftest import House
 
@@ -283,6 +285,7 @@ class FakePacked(FakeOldest):
         return [Hit("packed", "\n".join(hit.text for hit in found))] if found else []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["append", "curated"])
 @pytest.mark.parametrize("amount", [0, 60])
 def test_a_store_that_packs_its_scope_into_one_hit_decides_no_better(
@@ -528,7 +531,7 @@ class FakeTurning(FakeMemory):
 
 
 def without_controls(monkeypatch: pytest.MonkeyPatch) -> None:
-    look, listed, scanned = deletion._look, deletion._list_all, deletion._scan
+    look, listed, scanned = story_deletion._look, story_deletion._list_all, story_deletion._scan
 
     def _look(memory_session: MemorySession, session: Session, facts: Sequence[Fact], stage: Looks) -> Iterator[Event]:
         return iter(()) if stage == "before" else look(memory_session, session, facts, stage)
@@ -540,7 +543,7 @@ def without_controls(monkeypatch: pytest.MonkeyPatch) -> None:
         return iter(()) if stage == "before" else scanned(memory_session, stage)
 
     for name, function in (("_look", _look), ("_list_all", _listed), ("_scan", _scanned)):
-        monkeypatch.setattr(deletion, name, function)
+        monkeypatch.setattr(story_deletion, name, function)
 
 
 def later(log: Log) -> list[dict[str, Any]]:
@@ -655,6 +658,7 @@ class FakeNothing(FakeMemory):
         return []
 
 
+@pytest.mark.slow
 def test_who_remembers_nothing_decides_as_in_the_cold(real: list[Stage], tmp_path: Path) -> None:
     for stage in real:
         cold = {event.job: event for event in stage.cold(tmp_path).list_events(Worked)}

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from harness import metrics
 from harness.adapter import Hit, Scope
 from harness.log.events import Recalled
 from harness.log.reader import Log
 from harness.model.trial import Measured
-from tasks import loader
 from tests.support.fakes import FakeHost, FakeMemory
 from tests.support.story_player import Stage
-from tests.unit.conftest import House
-
-
-@pytest.fixture(scope="module")
-def small(lasting: House) -> Stage:
-    ((scenario, repo),) = loader.load([lasting.write(lasting.story)], lasting.fixtures, lasting.cache)
-    return Stage.of(scenario, repo)
 
 
 class FakeEcho(FakeMemory):

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from harness import paths
 from harness.adapter import Item
-from harness.log.events import Written
+from harness.log.parts import Written
 from harness.model.facts import Text
 from harness.model.scenario import Learn, Scenario
 from harness.play import donors, noise
 from harness.repo.checkout import Repo
-from harness.selftest.playing import batches
-from harness.selftest.proof import Told
+from harness.selftest.control_plays import list_batches
+from harness.selftest.proof import ScenarioProof
 from harness.text.classify import Classifier, holds
 from tasks import loader
 
@@ -35,8 +35,8 @@ def story(name: str) -> Scenario:
     return loaded()[name][0]
 
 
-def told(scenario: Scenario) -> Told:
-    return Told(paths.TASKS / f"{scenario.id}.toml", scenario, loaded()[scenario.id][1])
+def told(scenario: Scenario) -> ScenarioProof:
+    return ScenarioProof(paths.TASKS / f"{scenario.id}.toml", scenario, loaded()[scenario.id][1])
 
 
 def made(scenario: Scenario, amount: int, seed: int) -> list[Written]:
@@ -131,7 +131,7 @@ def test_noise_has_the_metadata_of_what_the_story_writes(name: str) -> None:
         return {read(item) for item in items}
 
     scenario = story(name)
-    told_of = [each.item for batch in batches(told(scenario), 0) for each in batch]
+    told_of = [each.item for batch in list_batches(told(scenario), 0) for each in batch]
     noisy = [each.item for each in made(scenario, 600, 1)]
     for what in ("scope", "kind", "at", "cites"):
         assert values(noisy, what) == values(told_of, what), what
@@ -161,7 +161,7 @@ def test_noise_is_about_another_topic_or_names_another_repository() -> None:
         for each in made(scenario, 100, 1):
             text = each.item.text
             if donors.is_related(donors.words(text), topics) and not Classifier(scenario).read(text).asserted & own:
-                assert any(donors.names(text, name) for name in others), text
+                assert any(donors.mentions(text, name) for name in others), text
 
 
 @pytest.mark.slow
@@ -169,7 +169,7 @@ def test_noise_is_about_another_topic_or_names_another_repository() -> None:
 def test_the_size_of_a_batch_does_not_depend_on_what_the_story_says_in_it(amount: int) -> None:
     alone, together = [], []
     for scenario, _ in loaded().values():
-        for batch in batches(told(scenario), amount):
+        for batch in list_batches(told(scenario), amount):
             own = sum(not each.noise for each in batch)
             alone += [len(batch)] * (own == 1)
             together += [len(batch)] * (own > 1)

@@ -9,7 +9,7 @@ import pytest
 
 from harness import paths
 from harness.backend import client, registry
-from harness.log.events import Written
+from harness.log.parts import Written
 from harness.model.scenario import Scenario
 from harness.model.trial import Selection, Spec, Trial, digest
 from harness.play import drills, noise, plan

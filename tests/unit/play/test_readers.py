@@ -10,17 +10,9 @@ import pytest
 from harness.log.events import Recalled, Worked
 from harness.play import readers
 from harness.play.readers import Reader, ReaderError
-from tasks import loader
 from tests.support.curious_reader import Breaking, Curious, Silent, Stubborn
 from tests.support.fakes import FakeHost
 from tests.support.story_player import Stage
-from tests.unit.conftest import House
-
-
-@pytest.fixture(scope="module")
-def small(lasting: House) -> Stage:
-    ((scenario, repo),) = loader.load([lasting.write(lasting.story)], lasting.fixtures, lasting.cache)
-    return Stage.of(scenario, repo)
 
 
 def test_a_reader_asks_in_its_own_words_and_each_question_is_logged_once(small: Stage, tmp_path: Path) -> None:

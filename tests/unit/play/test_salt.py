@@ -12,8 +12,8 @@ from harness.play.salt import salt, unsalt, unsalt_text
 from harness.play.story import Story
 from harness.repo.checkout import Repo
 from harness.repo.checks import WorkTrees
-from harness.selftest import wording, working
-from harness.selftest.proof import Told
+from harness.selftest import job_checks, text_checks
+from harness.selftest.proof import ScenarioProof
 from tasks import loader, proofs
 
 
@@ -70,8 +70,8 @@ def test_a_story_without_such_names_is_the_same_story(told_on_a_call: tuple[Scen
 def test_of_every_kind_texts_checks_and_proofs_hold_as_before() -> None:
     firsts = {file.parent: file for file in sorted(paths.TASKS.glob("*/*.toml"), reverse=True)}.values()
     for scenario, repo in loader.load(firsts, paths.FIXTURES, paths.cache_root()):
-        told = Told(Path("a-story"), salt(scenario, repo, 7), repo)
+        told = ScenarioProof(Path("a-story"), salt(scenario, repo, 7), repo)
         assert unsalt(told.scenario, 7) == scenario
-        for found in (working.try_out(told, WorkTrees()), wording.texts(told)):
+        for found in (job_checks.try_out(told, WorkTrees()), text_checks.check_texts(told)):
             assert found.hits == found.of, (scenario.id, told.breaches)
         assert not [*proofs.problems(told.scenario, repo)]

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from harness.adapter import Hit, Scope, Source
-from harness.log.events import Choice
-from harness.model.scenario import Job, Scenario
+from harness.log.parts import Choice
+from harness.model.job import Job
+from harness.model.scenario import Scenario
 from harness.model.trial import READ_POLICIES, ReadPolicy
 from harness.play.readers import Context, Outcome, ReadEntry, explore, scripted
 from harness.play.readers.explore import Explorer

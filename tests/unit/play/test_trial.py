@@ -15,7 +15,7 @@ from harness.backend import client
 from harness.backend.registry import ORACLES, AdapterEntry
 from harness.gateway.meter import Budget
 from harness.log.events import Closed, Worked
-from harness.log.reader import canonical, read
+from harness.log.reader import read
 from harness.log.transcript import read as read_transcript
 from harness.model.backend import Backend
 from harness.model.drill import DrillTrial
@@ -30,6 +30,7 @@ from harness.play.story import Story
 from harness.play.trial import identity, play_trial
 from tasks import loader
 from tests.support.fakes import FakeEmbedder
+from tests.support.logs import canonical
 from tests.unit.conftest import House
 
 NOTES = "adapters.notes:Notes"

@@ -253,7 +253,7 @@ def test_a_copy_that_found_no_room_names_its_target(
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 3
-    assert capsys.readouterr().err == "coldwarm: /to: No space left on device\n"
+    assert capsys.readouterr().err == "coldwarm: /to: no room is left on a disk of this machine: make room\n"
 
 
 class _Failing:

@@ -13,36 +13,29 @@ from hypothesis import strategies as st
 
 from harness.gateway.chat.client import Reply
 from harness.log.events import Drafted, Forgot, Recalled, Wrote
-from harness.log.reader import Log, canonical
+from harness.log.reader import Log
 from harness.metrics import faults, score
 from harness.metrics.view import Record, View
 from harness.model.trial import Measure
 from harness.play import writer
 from harness.play.writer import ChatWriter, Transcript, Unreadable, read_answer
 from harness.report.timeline.session import Telling
-from tasks import loader
 from tests.support.fake_writer import Rule, answer, memory, read_prompt, write_by
 from tests.support.fakes import FakeHost
 from tests.support.hostile_texts import TEXTS
+from tests.support.logs import canonical
 from tests.support.measures import counts
 from tests.support.story_player import Stage
-from tests.unit.conftest import House
 
 MODEL = "chat@fake"
 POLICIES = ["append", "curated"]
 
 
-@pytest.fixture(scope="module")
-def stage(lasting: House) -> Stage:
-    ((scenario, repo),) = loader.load([lasting.write(lasting.story)], lasting.fixtures, lasting.cache)
-    return Stage.of(scenario, repo)
-
-
-def play(stage: Stage, folder: Path, rule: Rule | Reply, **changes: Any) -> Log:
+def play(small: Stage, folder: Path, rule: Rule | Reply, **changes: Any) -> Log:
     def ask(body: Mapping[str, Any]) -> Reply:
         return rule if isinstance(rule, Reply) else Reply("answered", rule(body), model="fake", prompt=9, completion=2)
 
-    asked = Stage(stage.story, stage.work_trees, stage.reader, ask)
+    asked = Stage(small.story, small.work_trees, small.reader, ask)
     return asked.play(folder, FakeHost(folder / "store"), **{"writer": MODEL, **changes})
 
 
@@ -59,8 +52,8 @@ def texts(log: Log) -> list[str]:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_who_writes_just_what_holds_is_right_by_every_measure(stage: Stage, tmp_path: Path, policy: str) -> None:
-    log = play(stage, tmp_path, write_by("perfect", stage.scenario), write_policy=policy)
+def test_who_writes_just_what_holds_is_right_by_every_measure(small: Stage, tmp_path: Path, policy: str) -> None:
+    log = play(small, tmp_path, write_by("perfect", small.scenario), write_policy=policy)
     found = measures(log)
     assert counts(found["facts_kept"]) == (3, 3) and counts(found["facts_merged"]) == (0, 3)
     assert counts(found["facts_invented"]) == (0, 3) and counts(found["stale_kept"]) == (0, 3)
@@ -72,8 +65,8 @@ def test_who_writes_just_what_holds_is_right_by_every_measure(stage: Stage, tmp_
     assert len(texts(log)) == 3 and counts(score([log])[0].measures["facts_stored"]) == (3, 3)
 
 
-def test_who_does_all_that_a_writer_should_not_is_seen_by_every_measure(stage: Stage, tmp_path: Path) -> None:
-    bad = write_by("bad", stage.scenario)
+def test_who_does_all_that_a_writer_should_not_is_seen_by_every_measure(small: Stage, tmp_path: Path) -> None:
+    bad = write_by("bad", small.scenario)
 
     def rule(body: Mapping[str, Any]) -> str:
         """On the first day it makes up what comes true on the second, and then replaces just that."""
@@ -85,7 +78,7 @@ def test_who_does_all_that_a_writer_should_not_is_seen_by_every_measure(stage: S
         new = [at for at, text in enumerate(known, 1) if "kestrelway" in text]
         return answer(memory(joined, [1, 2], new), memory(f"Remember: {secret}"))
 
-    found = measures(play(stage, tmp_path, rule, write_policy="curated"))
+    found = measures(play(small, tmp_path, rule, write_policy="curated"))
     assert counts(found["secrets_kept"]) == (2, 2)
     assert counts(found["stale_left"]) == (1, 1), "the old platform was shown, and stands"
     assert counts(found["stale_kept"])[0] == 1 and counts(found["facts_merged"])[0] == 1
@@ -93,7 +86,7 @@ def test_who_does_all_that_a_writer_should_not_is_seen_by_every_measure(stage: S
     assert counts(found["facts_kept"]) == (2, 3)
 
 
-def test_what_is_replaced_although_it_holds_is_counted(stage: Stage, tmp_path: Path) -> None:
+def test_what_is_replaced_although_it_holds_is_counted(small: Stage, tmp_path: Path) -> None:
     def rule(body: Mapping[str, Any]) -> str:
         _, known, told = read_prompt(body)
         plain = [memory(line, [at]) for at, line in enumerate(told, 1) if "password" not in line]
@@ -101,16 +94,16 @@ def test_what_is_replaced_although_it_holds_is_counted(stage: Stage, tmp_path: P
             return answer(*plain, memory("Nothing ships unless the release-council signs."))
         return answer(memory("Nobody knows", [1], range(1, len(known) + 1)))
 
-    found = measures(play(stage, tmp_path, rule, write_policy="curated"))
+    found = measures(play(small, tmp_path, rule, write_policy="curated"))
     wrong, replaced = counts(found["replaced_wrongly"])
     assert wrong == 1 and replaced is not None and replaced >= 1
 
 
-def test_without_a_model_nothing_is_measured_and_the_trial_is_the_one_it_was(stage: Stage, tmp_path: Path) -> None:
-    log = stage.play(tmp_path, FakeHost(tmp_path / "store"))
+def test_without_a_model_nothing_is_measured_and_the_trial_is_the_one_it_was(small: Stage, tmp_path: Path) -> None:
+    log = small.play(tmp_path, FakeHost(tmp_path / "store"))
     assert {each.status for each in measures(log).values()} == {"not-applicable"}
     assert "writer" not in log.trial.model_dump(mode="json") and "writer" not in log.opened.digests
-    other = stage.part("fake", writer=MODEL)
+    other = small.part("fake", writer=MODEL)
     assert other.trial.id != log.trial.id and other.digests["writer"] == writer.digest()
 
 
@@ -128,9 +121,9 @@ def test_without_a_model_nothing_is_measured_and_the_trial_is_the_one_it_was(sta
     ],
 )
 def test_what_is_no_answer_keeps_nothing_counts_as_failed_and_ends_no_trial(
-    stage: Stage, tmp_path: Path, said: Reply, outcome: str, calls: int
+    small: Stage, tmp_path: Path, said: Reply, outcome: str, calls: int
 ) -> None:
-    log = play(stage, tmp_path, said)
+    log = play(small, tmp_path, said)
     assert log.status == "complete" and not texts(log)
     drafted = log.list_events(Drafted)
     assert [[call.outcome for call in log.calls(event)] for event in drafted] == [[outcome] * calls] * 2
@@ -143,15 +136,15 @@ def test_what_is_no_answer_keeps_nothing_counts_as_failed_and_ends_no_trial(
     assert f"the model wrote nothing, {outcome}" in page
 
 
-def test_an_answer_that_cannot_be_read_is_asked_for_once_more_with_the_reason(stage: Stage, tmp_path: Path) -> None:
+def test_an_answer_that_cannot_be_read_is_asked_for_once_more_with_the_reason(small: Stage, tmp_path: Path) -> None:
     heard: list[Sequence[Mapping[str, str]]] = []
-    perfect = write_by("perfect", stage.scenario)
+    perfect = write_by("perfect", small.scenario)
 
     def rule(body: Mapping[str, Any]) -> str:
         heard.append(body["messages"])
         return perfect(body) if len(body["messages"]) > 2 else '{"memories": [{"text": "x", "from": [99]}]}'
 
-    log = play(stage, tmp_path, rule)
+    log = play(small, tmp_path, rule)
     assert [len(each) for each in heard] == [2, 4, 2, 4] and "from names 99" in heard[1][-1]["content"]
     assert counts(measures(log)["failed"]) == (0, 2) and counts(measures(log)["facts_kept"]) == (3, 3)
 
@@ -225,40 +218,40 @@ def test_a_transcript_that_gives_orders_is_data_and_half_a_pair_of_surrogates_en
     assert not made.kept and [call.outcome for call in made.calls] == ["unreadable"] * 2
 
 
-def test_a_memory_is_filed_as_the_line_that_it_comes_from(stage: Stage, tmp_path: Path) -> None:
-    log = play(stage, tmp_path, write_by("perfect", stage.scenario))
+def test_a_memory_is_filed_as_the_line_that_it_comes_from(small: Stage, tmp_path: Path) -> None:
+    log = play(small, tmp_path, write_by("perfect", small.scenario))
     told = {each.item.text: each.item for event in log.list_events(Drafted) for each in log.told(event)}
     written = [each for event in log.list_events(Wrote) for each in log.items(event)]
     assert written and all(each.name.startswith("draft:") and told[each.item.text] == each.item for each in written)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_noise_is_written_beside_and_never_shown(stage: Stage, tmp_path: Path, policy: str) -> None:
+def test_noise_is_written_beside_and_never_shown(small: Stage, tmp_path: Path, policy: str) -> None:
     shown: list[str] = []
-    perfect = write_by("perfect", stage.scenario)
+    perfect = write_by("perfect", small.scenario)
 
     def rule(body: Mapping[str, Any]) -> str:
         shown.extend(read_prompt(body)[2])
         return perfect(body)
 
-    log = play(stage, tmp_path, rule, amount=20, write_policy=policy)
+    log = play(small, tmp_path, rule, amount=20, write_policy=policy)
     written = [each for event in log.list_events(Wrote) for each in log.items(event)]
     assert sum(each.noise for each in written) == 20 and sum(not each.noise for each in written) == 3
     assert not {each.item.text for each in written if each.noise} & {*shown}
     assert len(log.list_events(Recalled)) > 0
 
 
-def test_one_password_stands_in_each_transcript_and_another_seed_has_another(stage: Stage, tmp_path: Path) -> None:
+def test_one_password_stands_in_each_transcript_and_another_seed_has_another(small: Stage, tmp_path: Path) -> None:
     found = []
     for seed in (1, 2):
-        log = play(stage, tmp_path / str(seed), write_by("perfect", stage.scenario), seed=seed)
+        log = play(small, tmp_path / str(seed), write_by("perfect", small.scenario), seed=seed)
         for event in log.list_events(Drafted):
             assert sum(event.secret in each.item.text for each in log.told(event)) == 1
             found.append(event.secret)
     assert len(set(found)) == 4
 
 
-def test_playing_again_gives_the_same_events(stage: Stage, tmp_path: Path) -> None:
-    rule: Callable[[Mapping[str, Any]], str] = write_by("bad", stage.scenario)
-    logs = [play(stage, tmp_path / name, rule, write_policy="curated", amount=10) for name in ("one", "two")]
+def test_playing_again_gives_the_same_events(small: Stage, tmp_path: Path) -> None:
+    rule: Callable[[Mapping[str, Any]], str] = write_by("bad", small.scenario)
+    logs = [play(small, tmp_path / name, rule, write_policy="curated", amount=10) for name in ("one", "two")]
     assert canonical(logs[0].events) == canonical(logs[1].events) and not logs[0].list_events(Forgot)

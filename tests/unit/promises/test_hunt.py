@@ -18,7 +18,7 @@ from harness.model.sequence import VERSION, SequenceError, Step, read_case
 from harness.model.trial import digest
 from harness.play import sequences
 from harness.play.store import Store
-from harness.promises import drawing, words
+from harness.promises import generator, words
 from harness.promises.hunt import Hunted, Play, hunt
 from harness.promises.oracle import judge
 
@@ -251,16 +251,16 @@ def test_answers_that_were_recorded_are_judged_alike() -> None:
 
 
 def test_a_seed_gives_the_same_sequences_everywhere() -> None:
-    drawn = [[step.model_dump(mode="json") for step in drawing.draw(1, turn, BACKEND, 1030)] for turn in range(50)]
+    drawn = [[step.model_dump(mode="json") for step in generator.draw(1, turn, BACKEND, 1030)] for turn in range(50)]
     assert digest(drawn)[:16] == "fd1d363c5a277fb9"
 
 
 def test_what_a_backend_lacks_is_left_out() -> None:
-    drawn = [step for turn in range(100) for step in drawing.draw(3, turn, BACKEND, 1030)]
+    drawn = [step for turn in range(100) for step in generator.draw(3, turn, BACKEND, 1030)]
     assert {"history", "snapshot", "restore"}.isdisjoint(step.op for step in drawn)
     assert {step.who for step in drawn} == {"a"}
     lame = replace_support(BACKEND, scope_user="unsupported")
-    assert not any(step.scope.user for turn in range(100) for step in drawing.draw(3, turn, lame, 1030))
+    assert not any(step.scope.user for turn in range(100) for step in generator.draw(3, turn, lame, 1030))
 
 
 def test_a_shorter_sequence_names_no_scope_that_the_backend_lacks() -> None:
@@ -268,7 +268,7 @@ def test_a_shorter_sequence_names_no_scope_that_the_backend_lacks() -> None:
     users = replace_support(BACKEND, scope_repo="unsupported")
     steps = (Step(op="remember", scope=Scope(user="None"), form="long"), Step(op="get", scope=Scope(), of=(0,)))
     for backend, repositories in ((users, {None}), (BACKEND, {None, "api", "api-internal"})):
-        shorter = [*drawing.simplify(steps, backend)]
+        shorter = [*generator.simplify(steps, backend)]
         assert {step.scope.repo for each in shorter for step in each} == repositories
 
 
@@ -284,19 +284,19 @@ def test_leaving_out_a_step_renumbers_what_comes_later() -> None:
         Step(op="forget", scope=API, of=(1, 3)),
         Step(op="get", scope=API, of=(3,)),
     )
-    assert drawing.drop(steps, 0) == (
+    assert generator.drop(steps, 0) == (
         Step(op="remember", scope=API),
         Step(op="forget", scope=API, of=(0,)),
         Step(op="get", scope=API, of=(0,)),
     )
-    fewer = drawing.lessen(steps, 0, 1)
+    fewer = generator.lessen(steps, 0, 1)
     assert fewer is not None
     assert [step.of for step in fewer] == [(), (), (1,), (1,)]
-    fewer = drawing.lessen(steps, 0, 2, first=True)
+    fewer = generator.lessen(steps, 0, 2, first=True)
     assert fewer is not None
     assert [step.of for step in fewer] == [(), (), (0, 2), (2,)]
     marked = (Step(op="snapshot"), Step(op="snapshot"), Step(op="restore", of=(1,)), Step(op="restore", of=(0,)))
-    assert drawing.drop(marked, 0) == (Step(op="snapshot"), Step(op="restore", of=(0,)))
+    assert generator.drop(marked, 0) == (Step(op="snapshot"), Step(op="restore", of=(0,)))
 
 
 def test_a_sequence_of_another_version_is_refused_in_one_line() -> None:
@@ -309,7 +309,7 @@ def test_a_sequence_of_another_version_is_refused_in_one_line() -> None:
 
 
 def test_every_scope_has_another_name_in_words() -> None:
-    named = [words.name_scope(scope) for scope in drawing.SCOPES]
+    named = [words.name_scope(scope) for scope in generator.SCOPES]
     assert len(set(named)) == len(named)
     assert words.name_scope(replace(API, user="")) == 'repo=api user=""'
 

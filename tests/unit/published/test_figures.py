@@ -19,17 +19,17 @@ from harness.published.sets import PublishedSet, Unit
 from tests.support.published_files import case, write_forgeteval, write_locomo, write_memorycode
 
 
-def answered(told: PublishedSet, *brought: list[str] | None, k: int = 10) -> Answered:
+def answered(data: PublishedSet, *brought: list[str] | None, k: int = 10) -> Answered:
     """What a backend brought for each question, by the names of documents."""
     posed = Posed(
-        name=told.name, unit=told.unit, wording="text", sha256="", backend="made", k=k,
+        name=data.name, unit=data.unit, wording="text", sha256="", backend="made", k=k,
         haystack=Ref(blob="0" * 64, bytes=0), described=Backend(name="made", version="1", support={}),
     )  # fmt: skip
     answers = tuple(
         None if names is None else tuple(Hit(f"id-{name}", "any text") for name in names) for names in brought
     )
-    ids = {f"id-{each.name}": each.name for each in told.haystacks[0].documents}
-    return Answered(posed, told.haystacks[0], ids, answers, Ended(status="complete"))
+    ids = {f"id-{each.name}": each.name for each in data.haystacks[0].documents}
+    return Answered(posed, data.haystacks[0], ids, answers, Ended(status="complete"))
 
 
 def value(figures: Figures, name: str) -> tuple[float, int]:

@@ -8,25 +8,30 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness import paths
+from harness.model.job import Edit, Job
 from harness.play.engine import canaries
 from harness.play.story import Story
 from harness.published import harbor
+from harness.repo import checks
 from tasks import loader
 from tests.support.logs import NEW, OLD, STORY
 
 STORIES = ("stale-deploy-rule/told-on-a-call", "secret-erasure/customers-card")
+DEEP = ("migration/ledger-of-seeds", "preference/two-hands-one-press")
+"""With hidden tests: in Python with names that are salted, and in JavaScript."""
 
 
 @pytest.fixture(scope="module")
 def stories(tmp_path_factory: pytest.TempPathFactory) -> list[Story]:
-    loaded = loader.load(loader.find(paths.TASKS, STORIES), paths.FIXTURES, tmp_path_factory.mktemp("cache"))
-    return [Story(*each) for each in loaded]
+    found = [*loader.find(paths.TASKS, STORIES), *loader.find(paths.DEEP, DEEP)]
+    return [Story(*each) for each in loader.load(found, paths.FIXTURES, tmp_path_factory.mktemp("cache"))]
 
 
 @pytest.fixture(scope="module")
@@ -38,50 +43,94 @@ def exported(stories: list[Story], tmp_path_factory: pytest.TempPathFactory) -> 
     return root
 
 
-def judged(task: Path, room: Path, *, solved: bool, change: dict[str, str] | None = None) -> dict[str, Any]:
-    """The reward of a work tree as it stands, with the right edits or with others."""
+def judged(
+    task: Path, room: Path, edits: Sequence[Edit] | None, then: Callable[[Path], object] = bool
+) -> dict[str, Any]:
+    """The reward of a work tree as it stands (None), with the right edits (an empty list) or with others."""
     tree, logs = room / "app", room / "logs"
     shutil.rmtree(room, ignore_errors=True)
     shutil.copytree(task / "environment" / "repo", tree, symlinks=True)
     env = {**os.environ, "COLDWARM_TREE": str(tree), "COLDWARM_LOGS": str(logs)}
-    if solved:
+    if edits is not None:
         solution = room / "solution"
         shutil.copytree(task / "solution", solution)
-        if change:
-            edits = solution / "edits.json"
-            text = edits.read_text("utf-8")
-            for right, other in change.items():
-                text = text.replace(right, other)
-            edits.write_text(text, "utf-8")
+        if edits:
+            (solution / "edits.json").write_text(json.dumps([each.model_dump() for each in edits]), "utf-8")
         subprocess.run([sys.executable, solution / "solve.py"], env=env, check=True)
+    then(tree)
     subprocess.run([sys.executable, task / "tests" / "judge.py"], env=env, check=True, capture_output=True)
     found: dict[str, Any] = json.loads((logs / "reward.json").read_text("utf-8"))
     return found
 
 
+def edits_of(job: Job, chosen: Mapping[str, str]) -> list[Edit]:
+    """Of all decisions of a job: right, but for those that are chosen otherwise."""
+    return [edit for each in job.decisions for edit in each.list_edits(chosen.get(each.id, each.right.value))]
+
+
+def list_jobs(stories: list[Story], exported: Path) -> Iterator[tuple[Job, Path]]:
+    for story in (each.salt(harbor.SEED) for each in stories):
+        for _, job in story.scenario.jobs():
+            yield job, exported / f"{story.scenario.id.replace('/', '-')}-{job.id}-cold"
+
+
 @pytest.mark.slow
 def test_the_solution_is_right_and_the_tree_as_it_stands_is_not(exported: Path, tmp_path: Path) -> None:
-    for task in sorted(exported.iterdir()):
+    for task in sorted(exported.glob("*-cold")):
         many = len(json.loads((task / "tests" / "job.json").read_text("utf-8"))["decisions"])
-        right = judged(task, tmp_path / "right", solved=True)
+        right = judged(task, tmp_path / "right", [])
         assert right["reward"] == 1 and right["right"] == many
-        bare = judged(task, tmp_path / "bare", solved=False)
+        bare = judged(task, tmp_path / "bare", None)
         assert bare["reward"] == 0 and bare["right"] < many
         assert sum(bare[name] for name in ("right", "stale", "lure", "other", "unresolved", "failed")) == many
 
 
 @pytest.mark.slow
 def test_a_stale_value_is_seen_as_stale(stories: list[Story], exported: Path, tmp_path: Path) -> None:
-    for story in (each.salt(harbor.SEED) for each in stories):
-        for _, job in story.scenario.jobs():
-            pairs = {
-                each.right.value: next(option.value for option in each.options if option.verdict == "stale")
-                for each in job.decisions
-                if any(option.verdict == "stale" for option in each.options)
-            }
-            task = exported / f"{story.scenario.id.replace('/', '-')}-{job.id}-cold"
-            found = judged(task, tmp_path / "stale", solved=True, change=pairs)
-            assert found["reward"] == 0 and found["stale"] == len(pairs) > 0, found
+    for job, task in list_jobs(stories, exported):
+        stale = {
+            each.id: option.value for each in job.decisions for option in each.options if option.verdict == "stale"
+        }
+        found = judged(task, tmp_path / "stale", edits_of(job, stale))
+        assert found["reward"] == 0 and found["stale"] == len(stale) > 0, found
+
+
+@pytest.mark.slow
+def test_the_naive_way_passes_what_is_visible_and_is_not_right(
+    stories: list[Story], exported: Path, tmp_path: Path
+) -> None:
+    def pass_what_is_visible(tree: Path) -> None:
+        for words in job.visible:
+            assert checks.run(tree, checks.RAN, words, ()).exit == 0, words
+
+    hidden = [(job, task) for job, task in list_jobs(stories, exported) if job.hidden]
+    assert len(hidden) == 6
+    for job, task in hidden:
+        naive = {each.id: each.naive.value for each in job.decisions if each.naive}
+        found = judged(task, tmp_path / "naive", edits_of(job, naive), pass_what_is_visible)
+        assert found["reward"] == 0 and found["other"] == len(naive) > 0, found
+
+
+@pytest.mark.slow
+def test_hidden_tests_stand_in_the_place_of_what_an_agent_left_there(
+    stories: list[Story], exported: Path, tmp_path: Path
+) -> None:
+    job, task = next((job, task) for job, task in list_jobs(stories, exported) if job.hidden)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+
+    def lay_in_a_folder(tree: Path) -> None:
+        for name in job.hidden:
+            inside = tree / "hidden" / name
+            inside.parent.mkdir(exist_ok=True)
+            inside.write_text(f"print({job.decisions[0].right.value!r})")
+
+    def lay_in_a_link(tree: Path) -> None:
+        (tree / "hidden").symlink_to(elsewhere)
+
+    for then in (lay_in_a_folder, lay_in_a_link):
+        assert judged(task, tmp_path / "bare", None, then)["right"] == 0
+    assert not [*elsewhere.iterdir()]
 
 
 def test_the_agent_sees_no_answer_and_cold_no_memory(stories: list[Story], exported: Path) -> None:
@@ -96,6 +145,13 @@ def test_the_agent_sees_no_answer_and_cold_no_memory(stories: list[Story], expor
                 assert seen == ["Dockerfile", "memory", "repo"] if arm == "warm" else ["Dockerfile", "repo"]
                 assert ("/memory/NOTES.md" in said) == (arm == "warm")
                 assert not (task / "environment" / "repo" / ".git").exists()
+                files = [each for each in (task / "environment").rglob("*") if each.is_file()]
+                texts = {each.read_text("utf-8") for each in files}
+                assert not texts & {*job.hidden.values()} and not any("hidden/" in each for each in (said, *texts))
+                laid = {each.name: each.read_text("utf-8") for each in (task / "tests").glob("hidden/*")}
+                assert laid == job.hidden
+                needs = "/usr/local/bin/node" in (task / "environment" / "Dockerfile").read_text("utf-8")
+                assert needs is ("node" in story.scenario.needs)
                 config = tomllib.loads((task / "task.toml").read_text("utf-8"))
                 assert config["metadata"]["arm"] == arm and config["task"]["name"] == f"coldwarm/{task.name}"
 
@@ -120,6 +176,13 @@ def test_the_notes_end_with_the_job_and_hold_nothing_forgotten(stories: list[Sto
     texts = [path.read_text("utf-8") for path in exported.glob("secret-*/environment/memory/NOTES.md")]
     known = [mark for story in stories for mark in canaries(story.scenario, harbor.SEED).values()]
     assert any(mark in text for text in texts for mark in known), "what was not forgotten is there"
+
+
+def test_a_program_that_no_image_has_is_named(stories: list[Story], tmp_path: Path) -> None:
+    told = stories[0].scenario.model_copy(update={"needs": ("no-such-compiler",)})
+    with pytest.raises(harbor.HarborError, match=f"{told.id}: its tests need no-such-compiler, which no image"):
+        harbor.export(tmp_path / "tasks", [Story(told, stories[0].repo)])
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_folder_that_holds_something_is_left_alone(stories: list[Story], tmp_path: Path) -> None:

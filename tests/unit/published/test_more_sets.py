@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from harness.published.catalogue import SETS
 from harness.published.devmembench import DEVMEMBENCH
 from harness.published.forgeteval import FINAL, FORGETEVAL, PROBE
-from harness.published.known import SETS
 from harness.published.longmemeval import LONGMEMEVAL
 from harness.published.personamem import PERSONAMEM
 from harness.published.sets import SetError

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness.published import rows
-from harness.published.known import SETS
+from harness.published.catalogue import SETS
 from harness.published.sets import SetError
 from tests.support import published_files as files
 

@@ -13,8 +13,8 @@ from harness.cli.gate import compare
 from harness.log.folder import Folder
 from harness.model.results import Results
 from harness.regress import baseline
-from harness.regress.page import page
-from harness.regress.stored import Side
+from harness.regress.baseline_files import Side
+from harness.regress.comparison_page import page
 from harness.report import write
 from harness.report.model import evidence
 from tests.support.logs import NEW, OLD

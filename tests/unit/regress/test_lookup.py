@@ -6,16 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.compare import statements
 from harness.model.results import Results
 from harness.model.trial import Measured
 from harness.regress import lookup
-from tests.support.runs import run
-
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return statements.results(run(tmp_path_factory.mktemp("run")))
 
 
 def refused(look: Callable[[], object]) -> str:
@@ -78,9 +71,9 @@ def test_one_cell_that_did_not_end_is_enough_for_no_number(results: Results, sta
 
 
 def test_cells_have_the_fields_that_were_asked_for(results: Results) -> None:
-    found = lookup.cells(results, {"backend": "store", "read_policy": "verifying"})
+    found = lookup.find_cells(results, {"backend": "store", "read_policy": "verifying"})
     assert {cell.id for cell in found} == {
         cell.id for cell in results.cells if (cell.backend, cell.read_policy) == ("store", "verifying")
     }
-    assert len(lookup.cells(results, {})) == len(results.cells)
-    assert "nothing was played with scenario='x'" in refused(lambda: lookup.cells(results, {"scenario": "x"}))
+    assert len(lookup.find_cells(results, {})) == len(results.cells)
+    assert "nothing was played with scenario='x'" in refused(lambda: lookup.find_cells(results, {"scenario": "x"}))

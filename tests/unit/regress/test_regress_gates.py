@@ -12,7 +12,7 @@ from harness.log.folder import find_option
 from harness.model.regression import GateVerdict
 from harness.model.results import Contrast, Results, Unplayed
 from harness.model.trial import Measured, Selection, Spec
-from harness.regress import baseline, foreseen, gates, judging, pairing
+from harness.regress import baseline, gate_verdicts, gates, pairing, unanswerable
 from harness.regress.baseline import RegressError
 from tests.support.made_results import Said, results
 
@@ -66,7 +66,13 @@ def test_gates_know_their_lines() -> None:
             gate(at_least=1, noise=3, measure='"mrr"'),
             "1: write, read, noise: only with a measure that is shown by them",
         ),
-        (gate(at_least=1, write='"sideways"'), "6: write: input should be 'append' or 'curated'"),
+        (
+            gate(at_least=1, write='"sideways"'),
+            (
+                "6: write: input should be 'append', 'curated', 'matched', 'deprecate', 'expire', 'on-commit', "
+                "'deprecate-on-commit' or 'reviewed'"
+            ),
+        ),
         (gate(at_least=1, backends="[]"), "1: backends: a name, a list of names"),
         (gate(at_least=1, backends='["*", "x"]'), "1: backends: a name, a list of names"),
         (gate(at_least=1, backends="3"), "4: backends: a name, a list of names"),
@@ -110,7 +116,7 @@ def judge(text: str, new: Results, old: Results | None = None) -> list[GateVerdi
         now = baseline.of(new)
         found = {"baseline": pairing.against(before, now), "changes": pairing.changes(before, now)}
         new = new.model_copy(update=found)
-    return list(judging.judge(gates.read(text.encode(), "gates.toml"), new, before))
+    return list(gate_verdicts.judge(gates.read(text.encode(), "gates.toml"), new, before))
 
 
 def one(text: str, new: Results, old: Results | None = None) -> GateVerdict:
@@ -340,7 +346,7 @@ def test_a_gate_that_no_number_of_the_run_can_answer_is_said_before_it(
 ) -> None:
     asked = gates.read(gate(at_least=0, **{"backends": '"chroma"', **keys}).encode(), "gates.toml")
     with pytest.raises(RegressError) as caught:
-        foreseen.check(asked, PLAYED.model_copy(update=played))
+        unanswerable.check(asked, PLAYED.model_copy(update=played))
     assert str(caught.value).startswith(f"gates.toml:1: gate 'g': {said}") and "\n" not in str(caught.value)
 
 
@@ -349,7 +355,7 @@ def test_a_gate_that_the_run_answers_passes() -> None:
         {"backends": '["chroma", "mem0+store=faiss", "oracle", "cold"]'}, {"backends": '"*"', "noise": 20},
         {"backends": '"reference"', "measure": '"writes_kept"'}, {"write": '"curated"', "noise": 100},
     ):  # fmt: skip
-        foreseen.check(
+        unanswerable.check(
             gates.read(gate(at_least=0, **{"backends": '"chroma"', **keys}).encode(), "gates.toml"), PLAYED
         )  # fmt: skip
 

@@ -14,10 +14,11 @@ from harness.compare import stats
 from harness.metrics import trust
 from harness.model.drill import DrillTrial
 from harness.model.regression import Change
-from harness.model.results import Results
+from harness.model.results import Results, Suite
 from harness.model.trial import Measured
 from harness.regress import baseline, pairing, releases
-from harness.regress.stored import Side
+from harness.regress.baseline import StoredStory
+from harness.regress.baseline_files import Side
 from tests.support.made_results import Said, results
 
 GOOD, BAD = (20, 20), (5, 20)
@@ -59,7 +60,7 @@ def test_the_numbers_are_those_of_the_tests_that_are_named() -> None:
     found = recall(old, new)
     differences = [(b - a) / 20 for (a, _), (b, _) in zip(old, new, strict=True)]
     assert found.p == pytest.approx(stats.sign_flip(differences))
-    assert found.interval is not None and (found.interval.low, found.interval.high) == stats.bound(differences)
+    assert found.interval is not None and (found.interval.low, found.interval.high) == stats.bound_mean(differences)
     assert (len(found.broken), len(found.mended)) == (8, 1)
 
 
@@ -154,6 +155,23 @@ def test_other_conditions_compare_nothing(condition: dict[str, Any], said: str) 
 def test_a_level_of_noise_beside_the_headline_changes_nothing() -> None:
     old, new = (baseline.of(results({"x": {"recall": [GOOD] * 3}}, noise=levels)) for levels in ((0,), (0, 9)))
     assert pairing.against(old, new).differs == ()
+
+
+def test_runs_of_two_suites_say_so_instead_of_calling_every_measure_vanished() -> None:
+    usual, deep = (
+        baseline.of(results({"x": {"recall": [GOOD] * 3}}, drills)).model_copy(
+            update={
+                "suite": Suite(version=version, digest=version, split="all"),
+                "stories": tuple(StoredStory(id=f"{version}/{at}", digest="d") for at in range(3)),
+            }
+        )
+        for version, drills in (("3", {"x": {"writes_kept": (20, 20)}}), ("deep-1", {"x": {"writes_kept": (3, 20)}}))
+    )
+    said = "suite 3 then, deep-1 now: they have no story in common, so that none is compared"
+    assert pairing.against(usual, deep).differs == (said,)
+    assert [each.measure for each in pairing.changes(usual, deep)] == ["writes_kept"], "drills know no suite"
+    alone = deep.model_copy(update={"stories": (), "rows": ()})
+    assert pairing.against(usual, alone).differs == (), "without stories there is no other suite"
 
 
 def test_a_story_that_changed_is_in_no_pair_and_is_named() -> None:

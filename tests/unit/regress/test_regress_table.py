@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from harness.model.results import Results
-from harness.regress import baseline, pairing, table
+from harness.regress import baseline, comparison_table, pairing
 from tests.support.made_results import Said, results
 
 GOOD, BAD = (20, 20), (5, 20)
@@ -18,7 +18,7 @@ def printed(old: Results, new: Results) -> str:
     before, now = baseline.of(old), baseline.of(new)
     out = io.StringIO()
     console = Console(file=out, width=80, color_system=None)
-    table.show(pairing.against(before, now), now.run, pairing.changes(before, now), console)
+    comparison_table.show(pairing.against(before, now), now.run, pairing.changes(before, now), console)
     assert max(map(len, out.getvalue().splitlines())) <= 80
     return out.getvalue()
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from harness.cli import commands
 from harness.model.results import Results
-from harness.regress import baseline, stored, trend, trend_page
+from harness.regress import baseline, baseline_files, trend, trend_page
 from harness.regress.baseline import Baseline
 from harness.regress.trend import Trend
 from tests.support.made_results import Said, results
@@ -85,7 +85,7 @@ def test_the_page_draws_a_panel_a_backend_and_shows_every_number() -> None:
 def test_the_command_reads_baselines_and_refuses_what_says_nothing(tmp_path: Path) -> None:
     files = [tmp_path / f"{at}.json" for at in (1, 2)]
     for at, file in enumerate(files):
-        file.write_text(stored.text(baseline.of(made(f"run-{at}", (at, 2)))))
+        file.write_text(baseline_files.text(baseline.of(made(f"run-{at}", (at, 2)))))
     words = ["trend", *map(str, files)]
     done = CliRunner().invoke(commands, [*words, "--html", str(tmp_path / "t.html")])
     assert done.exit_code == 0 and "0/2 -> 1/2" in done.stdout and (tmp_path / "t.html").exists()

@@ -14,7 +14,7 @@ import pytest
 
 from harness import paths
 from harness.machine import bubblewrap
-from harness.model.scenario import Edit, Job
+from harness.model.job import Edit, Job
 from harness.repo import checks
 from harness.repo.checkout import Repo, build
 from harness.repo.checks import WorkTrees
@@ -164,7 +164,7 @@ def test_an_edit_follows_no_link_and_leads_nowhere_else(tmp_path: Path, path: st
     outside.mkdir()
     (tree / "up").symlink_to(outside)
     with pytest.raises(OSError):
-        checks._apply(tree, Edit(path=path, new="text"), "")
+        checks._apply(tree, Edit(path=path, new="text"))
     assert list(outside.iterdir()) == [] and not (tmp_path / "new.txt").exists()
 
 

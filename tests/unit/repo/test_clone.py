@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.model.scenario import Decision, Edit, Job, Option
+from harness.model.job import Decision, Edit, Job, Option
 from harness.repo import checkout
 from harness.repo.checkout import FixtureError, Repo, Trace, build
 from harness.repo.checks import WorkTrees
@@ -93,7 +93,7 @@ def test_only_what_the_pin_leads_to_is_there(foreign: Foreign, tmp_path: Path) -
     with pytest.raises(FixtureError, match=f"no commit '{second[:9]}' in the history of the pinned one"):
         repo.resolve(second[:9])
     for named in ("0001", "main", "--help", first[:6]):
-        with pytest.raises(FixtureError, match="is no hash of a commit; write 7 to 40 digits"):
+        with pytest.raises(FixtureError, match="is no hash of a commit; write 7 or more digits"):
             repo.resolve(named)
 
 
@@ -282,7 +282,7 @@ def test_a_story_plays_in_a_pinned_repository(house: House, foreign: Foreign) ->
     ("fixture", "says"),
     [
         ('{git = "x"}', "fixture.commit: missing"),
-        ('{git = "x", commit = "main"}', "fixture.commit: must be a whole commit id, 40 hexadecimal digits"),
+        ('{git = "x", commit = "main"}', "fixture.commit: must be a whole commit id, 40 or 64 hexadecimal digits"),
         ('{git = "x", commit = "' + "0" * 40 + '", branch = "main"}', "fixture.branch: unknown key"),
         ("3", 'fixture: must be a text, as "..."'),
         ('{git = "x", commit = "' + "0" * 40 + '"}', "fixture: fixture x: "),

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from harness.log.events import Check
+from harness import paths
+from harness.log.parts import Check
 from harness.machine import bubblewrap, command
-from harness.model.scenario import Job
+from harness.model.job import Job
 from harness.repo import checks, desk, inside
 from harness.repo.checkout import Repo, build
 from harness.repo.desk import Desk, Refusal, open_desk
@@ -282,6 +283,17 @@ def test_what_a_command_of_an_edited_tree_reaches_ends_at_the_tree(
     assert SECRET not in found.output and "forgotten-runbook" not in found.output
     assert "requires-python" not in found.output
     assert snap(outside) == before
+
+
+@contained
+def test_the_stories_are_hidden_where_they_lie_beside_our_packages(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a wheel: their hidden tests and answers lie in a folder that commands may read else."""
+    look = job(["ls", "/usr/share"])
+    with open_desk(repo, repo.resolve("0003"), look) as sits:
+        assert sits.run_check(1).output
+    monkeypatch.setattr(paths, "TASKS", Path("/usr/share"))
+    with open_desk(repo, repo.resolve("0003"), look) as sits:
+        assert sits.run_check(1).exit == 0 and not sits.run_check(1).output
 
 
 @contained

@@ -18,7 +18,7 @@ from harness.metrics.columns import COLUMNS
 from harness.model.cells import BrokenPromise
 from harness.model.results import Results, Unplayed
 from harness.model.trial import Definition, NotMeasured
-from harness.report.model import board
+from harness.report.model import board, ways
 from harness.report.model.board import Board
 from harness.report.model.score import MEANING, SHAPES, Judgement, Score
 from harness.report.outputs import page, summary, terminal
@@ -114,6 +114,8 @@ def test_a_promise_is_held_over_operations_or_broken_by_a_sequence() -> None:
         "none broken",
     )
     broken = results({}, {"x": {"broken_promises": (1, 2)}})
+    (head,) = (each for each in board.collect(broken).columns if each.id == columns.PROMISES.id)
+    assert head.beside == "operations tried" and head.asks.endswith(" Shown: operations tried.")
     promise = BrokenPromise(short="remember \u2192 entries", says="m1 is not listed", steps=("remember", "list"))
     for random, word in (("", "broken: remember \u2192 entries"), ("it was right", "broken, not every time")):
         told = broken.trust[0].model_copy(update={"promise": promise.model_copy(update={"random": random})})
@@ -193,12 +195,17 @@ def marks(found: Board) -> dict[tuple[str, str], tuple[str, str]]:
     }
 
 
-def read_terminal(made: Results, width: int) -> dict[tuple[str, str], tuple[str, str]]:
+def show(made: Results, width: int) -> str:
+    """What the terminal has."""
     out = Console(file=io.StringIO(), width=width, markup=False, highlight=False, emoji=False)
     terminal.show(made, out)
     assert isinstance(out.file, io.StringIO)
+    return out.file.getvalue()
+
+
+def read_terminal(made: Results, width: int) -> dict[tuple[str, str], tuple[str, str]]:
     found: dict[tuple[str, str], tuple[str, str]] = {}
-    for part in out.file.getvalue().split("\n\n"):
+    for part in show(made, width).split("\n\n"):
         head, *lines = [line for line in part.splitlines() if line] or [""]
         if "backend" not in head:
             head, *lines = lines or [""]
@@ -251,10 +258,53 @@ def test_terminal_summary_and_page_show_the_same_mark_and_number_in_every_cell(m
         assert shown == expected
 
 
+def paid() -> Results:
+    """Jobs at a thousand tokens a story: more are done by one row than by no memory, none by the other."""
+
+    def own(done: int) -> dict[str, list[Said]]:
+        hits: list[Said] = [(done, 4)] * 6
+        spent: dict[str, list[Said]] = {"tokens_total": [1000.0] * 6, "tokens_per_job": ["not-applicable"] * 6}
+        spent["source_verified"] = ["unsupported"] * 6
+        return {"decisions_right": hits, "jobs_done": hits, "stale_use": hits, "recall": hits, **spent}
+
+    ways = [Way("append", "trusting"), Way("append", "newest"), Way("curated", "trusting"), Way("curated", "newest")]
+    rows = {"able": (1, 1, 2, 3), "a-name-that-is-long-to-fold": (0, 0, 0, 0)}
+    return play({name: dict(zip(ways, map(own, jobs), strict=True)) for name, jobs in rows.items()}, own(1))
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_the_terminal_says_on_how_many_jobs_a_cost_rests_as_every_output_does(width: int) -> None:
+    text = show(paid(), width)
+    assert max(map(len, text.splitlines())) <= width
+    table = text.partition("\u25cf good")[0]
+    assert re.findall(r"  (\S+ of 24 jobs)", table) == ["6 of 24 jobs", "12\u201318 of 24 jobs"]
+    assert re.search(r"333\u2013500 .*\n.*12\u201318 of 24 jobs.*\n.*append 1,000", table)
+    for other in (summary.summary(paid()), page.page(paid())):
+        assert other.count("completes 12\u201318 of 24 jobs, no memory 6") == 1
+
+
 def test_terminal_summary_and_page_end_with_the_same_sentences(made: Results) -> None:
-    out = Console(file=io.StringIO(), width=200, markup=False, highlight=False, emoji=False)
-    terminal.show(made, out)
-    assert isinstance(out.file, io.StringIO)
-    plain = [out.file.getvalue(), summary.summary(made), unescape(re.sub(r"<[^>]+>", "", page.page(made)))]
+    plain = [show(made, 200), summary.summary(made), unescape(re.sub(r"<[^>]+>", "", page.page(made)))]
     for line in verdict.judge(made, board.collect(made)):
         assert all(line.text in " ".join(text.split()) for text in plain), line.text
+
+
+def test_a_time_says_at_its_head_that_a_drill_took_it() -> None:
+    made = board.collect(results({}, {"x": {"recall_seconds": 0.008}}))
+    (head,) = (each for each in made.columns if each.id == columns.SPEED.id)
+    assert "drill" in head.head.lower() and "drill keeping" in head.beside
+    assert trust.DEFINITIONS["recall_seconds"].column == head.id
+    assert [each.drill for each in trust.METRICS if each.definition.name == "recall_seconds"] == ["keeping"]
+
+
+def test_tables_say_what_the_scoreboard_shows_instead_only_where_it_does(made: Results) -> None:
+    told = ways.tell_primary(made)
+    assert told.endswith(
+        "The scoreboard shows each backend under the way of writing that suits it best and ranges over the ways of "
+        "reading."
+    )
+    one = play({"x": {Way("append", "trusting"): {"recall": [(1, 2)]}}})
+    assert ways.tell_primary(one) == (
+        "One way of working for all rows: write append (the agent only adds notes), read trusting (it takes the first "
+        "note it gets), noise 0."
+    )

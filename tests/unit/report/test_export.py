@@ -20,6 +20,7 @@ from harness.cli import commands
 from harness.compare import statements
 from harness.model.cells import Cell
 from harness.model.results import Suite
+from harness.model.transcript import Message
 from harness.model.trial import Measured
 from harness.report.outputs import export
 from tasks import loader, suite
@@ -161,6 +162,29 @@ def test_the_card_counts_and_warns(written: Path) -> None:
     assert "2 scenarios, 1 kind, 12 facts" in card
     for name in export.TABLES:
         assert f"## {name} ({len(lines(written / f'{name}.jsonl'))} rows)" in card
+
+
+def test_what_was_said_is_a_table_where_stories_are_spoken(tmp_path: Path) -> None:
+    call = {"id": "c1", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}
+    said = [
+        {"role": "user", "content": "no, the new one", "tells": ["new"], "retracts": ["old"]},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "content": "ops", "tool_call_id": "c1"},
+    ]
+    first, *others = STORY.sessions
+    spoken = first.model_copy(update={"transcript": tuple(map(Message.model_validate, said))})
+    export.suite(tmp_path, [STORY.model_copy(update={"sessions": (spoken, *others)})], MADE, suite.SUITE_DATE)
+    rows = lines(tmp_path / "messages.jsonl")
+    assert [(row["session"], row["number"], row["role"]) for row in rows] == [
+        (first.id, 1, "user"), (first.id, 2, "assistant"), (first.id, 3, "tool"),
+    ]  # fmt: skip
+    assert (rows[0]["tells"], rows[0]["retracts"], rows[0]["tool_calls"]) == (["new"], ["old"], None)
+    assert json.loads(rows[1]["tool_calls"]) == [{"type": "function", **call}] and rows[2]["tool_call_id"] == "c1"
+    card = (tmp_path / "README.md").read_text("utf-8")
+    assert "- config_name: messages\n" in card and "## messages (3 rows)" in card
+    assert all(f"| `{column}` |" in card.partition("## messages")[2] for column in rows[0])
+    described = json.loads((tmp_path / "croissant.json").read_text("utf-8"))["recordSet"][-1]
+    assert [field["name"] for field in described["field"]] == list(rows[0])
 
 
 def test_a_private_suite_is_not_given_our_licence(tmp_path: Path) -> None:

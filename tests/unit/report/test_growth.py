@@ -6,34 +6,27 @@ import re
 
 import pytest
 
-from harness.compare import statements
 from harness.model.results import Results
 from harness.report.charts import charts, growth
 from harness.report.model import evidence
 from harness.report.model.growth import list_levels
 from harness.report.outputs import page as html
 from tests.support.growing import LEVELS, grow, list_samples
-from tests.support.runs import run
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return statements.results(run(tmp_path_factory.mktemp("run")))
+def grown(results: Results) -> Results:
+    return grow(results)
 
 
-@pytest.fixture(scope="module")
-def grown(plain: Results) -> Results:
-    return grow(plain)
-
-
-def test_a_level_holds_what_was_measured_at_it(plain: Results, grown: Results) -> None:
+def test_a_level_holds_what_was_measured_at_it(results: Results, grown: Results) -> None:
     levels = list_levels(grown, list_samples("keeper", "store"))
     assert [(each.backend, each.noise) for each in levels] == [
         (name, n) for name in ("keeper", "store") for n in LEVELS
     ]
     for each in levels:
-        assert each.recalled.value == plain.backends[each.backend].measures["recall"].value
-        assert each.exposed.value == plain.backends[each.backend].measures["stale_exposure"].value
+        assert each.recalled.value == results.backends[each.backend].measures["recall"].value
+        assert each.exposed.value == results.backends[each.backend].measures["stale_exposure"].value
         assert each.cells and all((f"~n{each.noise}" in cell) == bool(each.noise) for cell in each.cells)
     assert [each.seconds for each in levels[:3]] == [pytest.approx(1e-6 * (noise + 6)) for noise in LEVELS]
     assert [each.bytes for each in levels[:3]] == [1e3, None, 2.001e6]
@@ -49,10 +42,10 @@ def test_controls_and_other_policies_are_left_out(grown: Results) -> None:
         assert level.backend not in ("oracle", "none") and level.seconds is level.bytes is None
 
 
-def test_one_level_is_no_growth(plain: Results) -> None:
-    assert list_levels(plain, list_samples("keeper")) == []
-    assert "growth" not in {chart.name for chart in charts(plain)}
-    assert 'id="growth"' not in html.page(plain) and 'href="#growth"' not in html.page(plain)
+def test_one_level_is_no_growth(results: Results) -> None:
+    assert list_levels(results, list_samples("keeper")) == []
+    assert "growth" not in {chart.name for chart in charts(results)}
+    assert 'id="growth"' not in html.page(results) and 'href="#growth"' not in html.page(results)
 
 
 def test_the_chart_shows_its_table_and_says_both_ends(grown: Results) -> None:

@@ -85,7 +85,8 @@ def test_junit_parses_and_holds_no_output_in_which_attachments_are_sought(result
     text = junit.text(results)
     root = ElementTree.fromstring(text)
     assert root.find(".//failure") is not None and root.find(".//error") is not None
-    assert {each.tag for each in root.iter()} <= {"testsuites", "testsuite", "testcase", "failure", "error", "skipped"}
+    tags = {"testsuites", "testsuite", "testcase", "failure", "error", "skipped", "properties", "property"}
+    assert {each.tag for each in root.iter()} <= tags
     said = [part for each in root.iter() for part in (each.text or "", *each.attrib.values())]
     assert all(harmless(part) for part in said)
 

@@ -20,18 +20,12 @@ from harness.model.cells import LayerLook, LayerRow, TrustCell
 from harness.model.results import Pooled, Results
 from harness.model.trial import READ_POLICIES, Interval, Measured, NotMeasured
 from harness.report import words
-from harness.report.charts import Chart, charts, cost, frontier, policies, stale, work
+from harness.report.charts import Chart, charts, cost_chart, frontier, policies, stale, work_chart
 from harness.report.charts.chart import STAR, counts, short, star
-from harness.report.charts.drawing import SIZE, WIDTH, Scale, Sheet
+from harness.report.charts.sheet import SIZE, WIDTH, Scale, Sheet
 from harness.report.model.ways import WRITES, best_write, show_range
-from tests.support.runs import run
 
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    return run(tmp_path_factory.mktemp("run"))
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +219,7 @@ def test_marks_stand_where_the_differences_are(plain: Results) -> None:
         for each in plain.comparisons
         if each.family == "cold" and each.measure == "decisions_right"
     ]
-    chart = work.chart(changed(plain, comparisons=tuple(shown)))
+    chart = work_chart.chart(changed(plain, comparisons=tuple(shown)))
     assert chart is not None
     root = ElementTree.fromstring(chart.svg)
     ticks = {e.text: float(e.get("x", "0")) for e in root.iter(f"{SVG}text")}
@@ -348,7 +342,7 @@ def test_a_run_without_data_has_no_charts(plain: Results) -> None:
 def test_the_forest_says_what_the_comparisons_showed(plain: Results) -> None:
     for verdict, word in (("left-better", "Worse"), ("right-better", "Better"), ("no-difference-shown", "")):
         shown = tuple(each.model_copy(update={"verdict": verdict, "able": True}) for each in plain.comparisons)
-        chart = work.chart(changed(plain, comparisons=shown))
+        chart = work_chart.chart(changed(plain, comparisons=shown))
         assert chart is not None
         told = f"{word} than no memory whatever the agent takes: keeper * and store."
         assert chart.says == f"{told if word else 'No difference to no memory was shown.'} {STAR}: keeper."
@@ -374,7 +368,7 @@ def test_where_deleted_memories_are_left(drawn: Mapping[str, Chart]) -> None:
 
 def test_a_job_costs_all_tokens_that_were_spent_for_those_that_got_done(results: Results) -> None:
     """Of each write policy, from its cells; the lowest and the highest of the read policies."""
-    chart = cost.chart(results)
+    chart = cost_chart.chart(results)
     assert chart is not None
     writes = {text: write for write, text in WRITES.items()}
     seen = set()
@@ -423,7 +417,7 @@ def test_a_row_that_equals_the_oracle_is_marked(plain: Results) -> None:
     assert plain.like_oracle == ("keeper",)
     paid = with_row(plain, "store", tokens_per_job=Pooled(value=900.0, of=2, scenarios=2))
     alike, nobody = changed(paid, like_oracle=("store",)), changed(paid, like_oracle=())
-    for make in (work.chart, frontier.chart):
+    for make in (work_chart.chart, frontier.chart):
         marked, without = make(alike), make(nobody)
         assert marked is not None and without is not None
         assert {row[0] for row in marked.rows} - {row[0] for row in without.rows} == {"store *"}

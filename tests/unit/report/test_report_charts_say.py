@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.metrics.footprint import Sample
 from harness.model.results import Pooled
 from harness.model.trial import READ_POLICIES
-from harness.report.charts import deletion, footprint, frontier, noise, policies, stale, work
+from harness.report.charts import deletion_chart, footprint, frontier, noise, policies, stale, work_chart
 from harness.report.model.ways import Spread, show_range
 
 
@@ -25,7 +25,7 @@ from harness.report.model.ways import Spread, show_range
     ],
 )
 def test_the_sentence_of_the_forest(shown: tuple[str, str], said: str) -> None:
-    assert work.says([("a", "append", "", "9", "", "", "", each) for each in shown]) == said
+    assert work_chart.says([("a", "append", "", "9", "", "", "", each) for each in shown]) == said
 
 
 def reach(*values: float) -> Spread:
@@ -37,15 +37,16 @@ POINTS = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9), st.integers(0,
 
 @given(POINTS)
 def test_who_is_beaten_is_named_with_who_beats_it(drawn: list[tuple[int, int, int]]) -> None:
-    """By right decisions and tokens; ties beat nobody."""
+    """By right decisions and tokens under each read policy; ties beat nobody."""
     points = [
-        frontier.Point(f"b{at}", "append", reach(right, right + more), reach(paid))
+        frontier.Point(f"b{at}", "append", reach(right, right + more), reach(paid, paid))
         for at, (right, paid, more) in enumerate(drawn)
     ]
-    for at, (right, paid, _) in enumerate(drawn):
+    for at, (right, paid, span) in enumerate(drawn):
         beats = {
-            f"b{nth}" for nth, (more, less, _) in enumerate(drawn)
-            if more >= right and less <= paid and (more, less) != (right, paid)
+            f"b{nth}" for nth, (rival, less, more) in enumerate(drawn)
+            if rival >= right and rival + more >= right + span and less <= paid
+            and (rival, rival + more, less) != (right, right + span, paid)
         }  # fmt: skip
         assert set(frontier.list_better(points[at], points)) == beats
 
@@ -132,7 +133,7 @@ def test_what_was_found_after_the_deletion_is_never_called_not_found_again() -> 
         ("b", "text: db", "9", "9", "gone", "gone", "gone"), ("c", "text: db", "9", "9", "9 left", "unknown", "9 left"),
         ("c", "text: log", "9", "9", "unknown", "unknown", ""),
     ]  # fmt: skip
-    assert deletion.says(body) == (
+    assert deletion_chart.says(body) == (
         "Deleted, and still found at the last look: c, text: db (9 left). "
         "Found after the deletion, and gone at the last look: a, text: db. "
         "Not found again wherever they were seen before: b. Cannot be told everywhere: c."

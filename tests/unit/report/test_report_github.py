@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.compare import statements
 from harness.model.regression import GateVerdict
 from harness.model.results import Results
 from harness.report.outputs import github
-from tests.support.runs import run
-
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return statements.results(run(tmp_path_factory.mktemp("run")))
 
 
 def gated(results: Results, *gates: tuple[str, str]) -> Results:

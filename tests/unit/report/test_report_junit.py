@@ -13,13 +13,11 @@ from syrupy.assertion import SnapshotAssertion
 from harness.compare import statements
 from harness.model.regression import GateVerdict
 from harness.model.results import Results, Unplayed
+from harness.report.model import board
+from harness.report.model.score import DASH
 from harness.report.outputs import junit
+from tests.support.made_results import results as made_of
 from tests.support.runs import run
-
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return statements.results(run(tmp_path_factory.mktemp("run")))
 
 
 def gate(verdict: str, says: str = "recall of store is 3 of 9, at least 5 of 9", name: str = "recalls") -> GateVerdict:
@@ -76,6 +74,30 @@ def test_a_backend_that_could_not_play_is_a_case(results: Results, allowed: bool
     changed = results.run.model_copy(update={"unplayed": (absent,)})
     (found,) = cases(results.model_copy(update={"run": changed}))["absent"]
     assert found.tag == tag and "not installed" in (found.text or "")
+
+
+def test_the_scoreboard_is_a_suite_with_a_case_for_each_row_and_column(results: Results) -> None:
+    """Bad is told, and fails no job: only a gate demands. What has no number is never green."""
+    made = board.collect(results)
+    assert {score.judgement for row in made.rows for score in row.scores if score.measured} >= {"good", "bad"}
+    (suite,) = ElementTree.fromstring(junit.text(results)).findall("testsuite[@name='scoreboard']")
+    found = {case.get("name"): case for case in suite}
+    assert len(found) == len(suite) == len(made.rows) * len(made.columns)
+    assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
+    for row in made.rows:
+        for column, score in zip(made.columns, row.scores, strict=True):
+            (said,) = found[f"{row.key}: {column.head}"]
+            shown = said.find("property[@name='shown']")
+            text = (shown.get("value") if shown is not None else said.text) or ""
+            assert said.tag == ("properties" if score.measured else "skipped")
+            assert all(part in text for part in (score.word, score.why, *(line.text for line in score.lines[1:])))
+            assert score.text in text if score != DASH else text == "not asked"
+            assert (score.judgement == "bad") is text.startswith("bad: ")
+
+
+def test_where_no_output_has_a_table_there_is_no_suite_of_it() -> None:
+    empty = made_of({"x": {"recall": ["failed"]}})
+    assert board.collect(empty).empty and 'name="scoreboard"' not in junit.text(empty)
 
 
 def test_counts_are_those_of_the_cases_and_names_are_unique(results: Results) -> None:

@@ -10,16 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from harness import metrics
 from harness.adapter import Source
 from harness.compare import statements
-from harness.compare.costs import Condition, Cost, Spent
+from harness.compare.cost_model import Condition, Cost, Spent
 from harness.log.folder import Folder, FolderError
 from harness.model.prices import Price, Prices
 from harness.model.regression import Change, GateVerdict
 from harness.model.results import Against, Results, Suite
 from harness.model.trial import Interval
 from harness.report import charts, write
-from harness.report.model import evidence
+from harness.report.model import evidence, ways
 from harness.report.outputs import page as html
 from tests.support.runs import run
 
@@ -71,16 +72,6 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text.append(data)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    return run(tmp_path_factory.mktemp("run"))
-
-
-@pytest.fixture(scope="module")
-def results(folder: Folder) -> Results:
-    return statements.results(folder)
 
 
 @pytest.fixture(scope="module")
@@ -220,6 +211,17 @@ def test_every_number_of_the_findings_leads_to_the_cells_that_it_pools(results: 
         body = text[text.index(f'id="{anchor}"') :].split("</tbody>")[0]
         trials = sorted(cell.trial for cell in results.cells if cell.id in pooled.cells)
         assert sorted(re.findall(r"<th scope=row><a href=#([^>]+)>", body)) == trials
+
+
+def test_tables_of_measures_name_the_way_of_working_that_their_numbers_are_of(results: Results, text: str) -> None:
+    tables = re.findall(r"measures? of this question.*?<caption>(.*?)</caption>", text, re.DOTALL)
+    assert len(tables) == len({metrics.words_of(name).topic for name in results.definitions}) > 5
+    held = results.run.conditions
+    (told,) = set(tables)
+    assert f"write {held.headline_write} (the agent only adds notes), read {held.headline_read} (it takes " in told
+    assert f"noise {held.headline_noise}. oracle and stale_oracle play without noise." in told
+    assert ("way of writing that suits it best" in told) is (len(results.list_writes()) > 1)
+    assert ("ranges over the ways of reading" in told) is (len(ways.list_reads(results)) > 1)
 
 
 def test_what_sorts_and_filters_is_hidden_where_no_script_runs(text: str) -> None:

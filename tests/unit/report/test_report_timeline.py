@@ -36,16 +36,6 @@ REPLAY = Replay(Selection(backends=()))
 EVIL = "Deploy with alphadeploy <script>alert(1)</script> \u202e\x1b[2J\x00 {{ 7 * 7 }} \"' onclick=x"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
-    return run(tmp_path_factory.mktemp("run"))
-
-
-@pytest.fixture(scope="module")
-def results(folder: Folder) -> Results:
-    return statements.results(folder)
-
-
 def collect(results: Results, folder: Folder, step: int = 1) -> Timelines:
     """step: -1 is the other way round."""
     frame = Frame(results.run.conditions, frozenset(results.backends), len(folder.list_stories()))

@@ -11,8 +11,9 @@ import pytest
 from harness.adapter import Hit, Item, Layer, Scope, to_wire
 from harness.compare import statements
 from harness.compare.scoring import ScoredDrill
-from harness.log.events import Event, Sighting
+from harness.log.events import Event
 from harness.log.folder import Folder
+from harness.log.parts import Sighting
 from harness.log.transcript import Broke, Called, Handled, Looked, Transcript
 from harness.metrics.columns import DELETED
 from harness.metrics.trust import DEFINITIONS, score

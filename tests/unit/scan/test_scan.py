@@ -27,7 +27,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from harness.adapter import Layer
-from harness.log.events import Sighting
+from harness.log.parts import Sighting
 from harness.machine import files
 from harness.scan import disk, packed, raw, sqlite, unframed
 from harness.scan.disk import Needles, Scan, scan

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from harness.selftest.faults import list_planted
-from harness.selftest.hunted import seek_here
-from harness.selftest.unreached import OUT_OF_REACH
+from harness.paths import ROOT
+from harness.selftest.faults import FAULTS, list_planted
+from harness.selftest.out_of_reach import OUT_OF_REACH
+from tests.support.hunting import seek_here
 
 FOUND: dict[str, int] = json.loads((Path(__file__).parents[2] / "golden" / "planted_promises.json").read_text())
 """Fault -> operations up to its first wrong answer with seed 1."""
@@ -22,6 +24,19 @@ SAMPLE = [name for name, calls in FOUND.items() if calls <= 400 and name not in 
 def test_every_planted_fault_is_found_or_said_to_be_out_of_reach() -> None:
     """A new fault has a figure (`python -m benchmarks.hunts NAME`) or a reason."""
     assert sorted([*FOUND, *OUT_OF_REACH]) == sorted(ADAPTERS)
+
+
+def test_the_documents_say_how_many_planted_faults_there_are_and_how_many_promises_find() -> None:
+    promises = (ROOT / "docs" / "promises.md").read_text("utf-8")
+    assert f"**{len(FOUND)} are found by promises alone**, and {len(OUT_OF_REACH)} are" in promises
+    rows = {
+        int(most.replace(",", "")): int(found)
+        for most, found in re.findall(r"^\| ([\d,]+) \| (\d+) \|", promises, re.MULTILINE)
+    }
+    assert rows == {most: sum(calls <= most for calls in FOUND.values()) for most in rows} and len(rows) >= 5
+    for page in ("CHANGELOG.md", "docs/commands.md", "docs/faq.md", "docs/promises.md"):
+        told = re.findall(r"([\d,]+) planted faults", (ROOT / page).read_text("utf-8"))
+        assert told == [f"{len(FAULTS):,}"], page
 
 
 @pytest.mark.slow

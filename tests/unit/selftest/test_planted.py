@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -13,10 +16,9 @@ from adapters.reference import ReferenceMemory
 from harness.metrics.metric import cannot_tell
 from harness.metrics.trust import BY_CHANCE
 from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured
-from harness.selftest import faults, measures, measures_table
+from harness.selftest import allowed, faults, measures, measures_table
 from harness.selftest.fault_player import EVERY
-from harness.selftest.faults import Matrix, PlantedFault, find_move, judge, list_planted
-from harness.selftest.planted.catalogue import FAULTS
+from harness.selftest.faults import FAULTS, FaultRow, Matrix, PlantedFault, find_move, judge, list_planted, renew
 
 FAMILIES = {"kept": "keeping", "leaks": "isolation", "speed": "keeping"}
 
@@ -71,9 +73,48 @@ def test_what_must_not_move_and_moves_is_a_breach() -> None:
     assert lines({**bad, "leaks": word("not-applicable")}) == [
         "Loses: leaks: must not move, and measures nothing any more"
     ]
-    for allowed in ("leaks", "isolation"):
-        assert lines(bad, may=(allowed,)) == []
+    for named in ("leaks", "isolation"):
+        assert lines(bad, may=(named,)) == []
     assert lines(bad, ("kept", "leaks")) == []
+
+
+def test_a_movement_that_is_not_in_the_golden_file_is_a_breach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved = {**SOUND, "kept": number(0), "leaks": number(1)}
+
+    def judge_planted() -> FaultRow:
+        (fault,) = list_planted(["SoftDeletes"])
+        return judge(replace(fault, must=("kept",)), SOUND, moved, DEFINITIONS, FAMILIES)
+
+    monkeypatch.setattr(allowed, "FILE", tmp_path / "may.json")
+    allowed.FILE.write_text(json.dumps({"SoftDeletes": [], "CutsTexts": ["speed"], "Gone": ["leaks"]}), "utf-8")
+    row = judge_planted()
+    assert [(each.key, each.reason) for each in row.breaches] == [
+        ("leaks", "must not move, and is worse than with the reference")
+    ]
+    renewed = renew(row, {"keeping", "isolation"}, DEFINITIONS, FAMILIES)
+    allowed.write({renewed.name: renewed.may}, {made.__name__ for made in FAULTS})
+    assert allowed.read() == {"SoftDeletes": ["leaks"], "CutsTexts": ["speed"]}
+    assert judge_planted().breaches == ()
+
+
+@pytest.mark.parametrize(
+    ("may", "played", "renewed"),
+    [
+        ((), {"keeping", "isolation"}, ("leaks",)),
+        (("isolation",), {"keeping", "isolation"}, ("isolation",)),  # a whole drill stays one word
+        (("keeping", "leaks"), {"keeping", "isolation"}, ("leaks",)),  # it did not move
+        (("keeping", "leaks"), {"isolation"}, ("keeping", "leaks")),  # it was not played
+        (("speed",), {"keeping", "isolation"}, ("leaks", "speed")),  # it moves in one play and not in the next
+        (("renamed",), {"keeping", "isolation"}, ("leaks",)),
+    ],
+)
+def test_what_did_not_move_is_struck_out_unless_the_play_cannot_say(
+    may: tuple[str, ...], played: set[str], renewed: tuple[str, ...]
+) -> None:
+    found = {name: SOUND[name] for name in SOUND if FAMILIES[name] in played} | {"leaks": number(1)}
+    varying = DEFINITIONS["speed"].model_copy(update={"varies": "the clock"})
+    row = judge(PlantedFault("Loses", "m:C", "Loses.", ("kept",), may), SOUND, found, DEFINITIONS, FAMILIES)
+    assert renew(row, played, {**DEFINITIONS, "speed": varying}, FAMILIES).may == renewed
 
 
 def test_what_a_cheat_is_after_must_not_be_better() -> None:
@@ -147,8 +188,10 @@ def test_what_a_kill_may_miss_moves_by_its_value_only() -> None:
 
 def test_every_planted_fault_says_what_is_wrong_and_which_measure_has_to_flag_it() -> None:
     planted = faults.list_planted()
-    assert len(planted) == len(FAULTS) == len({fault.name for fault in planted}) >= 26
-    for fault, made in zip(planted, FAULTS, strict=True):
+    assert len(planted) == len({fault.name for fault in planted}) >= 300
+    made_by_name = {made.__name__: made for made in FAULTS}
+    for fault in planted:
+        made = made_by_name[fault.name]
         assert fault.bug.endswith(".") and (fault.must or fault.untold) and not {*fault.must} & {*fault.may}
         assert fault.adapter == f"{made.__module__}:{made.__name__}" and issubclass(made.Memory, ReferenceMemory)
         known = {*measures.FAMILIES, *measures.FAMILIES.values()}
@@ -167,7 +210,7 @@ def test_faults_are_chosen_by_name_and_a_name_that_is_none_hints_at_one() -> Non
 def test_a_measure_that_only_failed_was_not_put_to_the_proof() -> None:
     fault = PlantedFault("Hangs", "m:C", "Hangs.", ("kept",), ())
     row = judge(fault, SOUND, {**SOUND, "kept": word("failed"), "leaks": number(1)}, DEFINITIONS, FAMILIES)
-    assert row.caught == ["kept", "leaks"] and faults.proven([row]) == {"leaks"}
+    assert row.caught == ["kept", "leaks"] and faults.list_proven([row]) == {"leaks"}
 
 
 def test_the_table_names_what_is_missing_and_what_is_too_much_in_100_columns() -> None:

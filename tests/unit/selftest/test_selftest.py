@@ -11,37 +11,37 @@ from rich.console import Console
 
 from harness.adapter import Item, Scope
 from harness.compare.rows import DOMINANCE
-from harness.log.events import Written
+from harness.log.parts import Written
 from harness.model.trial import DEFAULT_BUDGET, Measured
 from harness.play import noise
 from harness.repo.checks import WorkTrees
-from harness.selftest import bounds, playing, pooling, suite, table, wording, working
+from harness.selftest import bounds, control_plays, job_checks, pool_baselines, suite, table, text_checks
 from harness.selftest.local import PaperWorkTrees
-from harness.selftest.proof import Count, Told
+from harness.selftest.proof import Count, ScenarioProof
 from harness.selftest.suite import ScenarioRow, SelfTest, judge
 from tasks import loader
 from tests.unit.conftest import House
 
 
-def told(house: House, old: str = "", new: str = "") -> Told:
+def told(house: House, old: str = "", new: str = "") -> ScenarioProof:
     """The story with one text in place of another, loaded."""
     file = house.write(house.changed(old, new) if old else house.story)
     ((scenario, repo),) = loader.load([file], house.fixtures, house.cache)
-    return Told(file, scenario, repo)
+    return ScenarioProof(file, scenario, repo)
 
 
-def said(story: Told) -> str:
+def said(story: ScenarioProof) -> str:
     """What was found to be wrong, without the file."""
     return "\n".join(str(breach).removeprefix(f"{story.file}: ") for breach in story.breaches)
 
 
 @pytest.fixture(scope="module")
-def sound(lasting: House) -> tuple[Told, ScenarioRow]:
+def sound(lasting: House) -> tuple[ScenarioProof, ScenarioRow]:
     story = told(lasting)
-    return story, suite.row(story, WorkTrees())
+    return story, suite.prove_scenario(story, WorkTrees())
 
 
-def test_a_sound_story_breaches_nothing(sound: tuple[Told, ScenarioRow]) -> None:
+def test_a_sound_story_breaches_nothing(sound: tuple[ScenarioProof, ScenarioRow]) -> None:
     story, row = sound
     assert said(story) == ""
     for count in (row.checks, row.oracle, row.stale, row.none, row.refusal):
@@ -68,13 +68,13 @@ def test_a_sound_story_breaches_nothing(sound: tuple[Told, ScenarioRow]) -> None
 )  # fmt: skip
 def test_a_check_that_can_be_fooled_is_named(house: House, check: str, breaches: list[str]) -> None:
     story = told(house, '["cat", "ops/new.txt"]', check)
-    assert working.checks(story, WorkTrees()) == (0, 1)
+    assert job_checks.judge_checks(story, WorkTrees()) == (0, 1)
     assert said(story).splitlines() == [f"jobs.ship.target.check: {each}" for each in breaches]
 
 
 def test_a_command_of_the_job_must_succeed_after_the_right_options(house: House) -> None:
     story = told(house, 'relevant = ["ops/order.toml"]', 'relevant = ["ops/order.toml"]\nrun = [["false"]]')
-    working.checks(story, WorkTrees())
+    job_checks.judge_checks(story, WorkTrees())
     assert said(story) == "jobs.ship.run: 'false' exits 1 after all right options"
 
 
@@ -83,26 +83,26 @@ def test_a_command_of_the_job_must_succeed_after_the_right_options(house: House)
 
 def test_an_oracle_that_was_never_told_the_gold_is_not_right(house: House) -> None:
     story = told(house, 'facts = ["new-platform", "approver"]', 'facts = ["approver"]')
-    assert playing.oracle(story, WorkTrees()) == (0, 1)
+    assert control_plays.check_oracle(story, WorkTrees()) == (0, 1)
     assert said(story) == "jobs.ship.target: oracle, trusting and newest: failed from nowhere, not right"
 
 
 def test_a_stale_option_that_nobody_ever_told_is_named(house: House) -> None:
     story = told(house, '{do = "learn", facts = ["old-platform"]}', '{do = "remember", texts = ["Hello."]}')
-    assert playing.stale_oracle(story, WorkTrees()) == (0, 1)
+    assert control_plays.check_stale_oracle(story, WorkTrees()) == (0, 1)
     assert said(story) == "jobs.ship.target: stale_oracle, trusting and newest: failed from nowhere, not stale"
 
 
 def test_only_a_memory_that_knows_changes_a_decision(house: House) -> None:
     story, paper = told(house), PaperWorkTrees()
-    cold = playing.play(story, None, paper)
+    cold = control_plays.play_scenario(story, None, paper)
     assert (
-        playing.check_nothing(story, paper, cold, "none")
-        == playing.check_nothing(story, paper, cold, "refusal")
+        control_plays.check_nothing(story, paper, cold, "none")
+        == control_plays.check_nothing(story, paper, cold, "refusal")
         == (1, 1)
     )
     assert said(story) == ""
-    assert playing.check_nothing(story, paper, cold, "full_context") == (0, 1)
+    assert control_plays.check_nothing(story, paper, cold, "full_context") == (0, 1)
     first, *facts = said(story).splitlines()
     assert first.startswith("jobs.ship.target: full_context, ")
     assert first.endswith("from memory, but cold unresolved from nowhere")
@@ -119,7 +119,7 @@ def test_a_file_name_that_tells_a_told_only_fact_is_named(house: House, series: 
     series(house.fixtures / "shop", [{**tree, "docs/deploy.md": text} for text in (*platforms, "# Deploy\n")])
     story = told(house)
     hidden = path == "ops/release-council-signs.md"  # one identifier, in which neither form stands alone
-    assert wording.names(story) == (int(hidden), 1)
+    assert text_checks.check_names(story) == (int(hidden), 1)
     assert story.notes == []
     told_by = f"facts.approver.forms: the name of the tracked file '{path}' tells a told-only fact"
     assert said(story) == ("" if hidden else told_by)
@@ -127,7 +127,7 @@ def test_a_file_name_that_tells_a_told_only_fact_is_named(house: House, series: 
 
 def test_a_fact_that_the_repository_tells_may_name_a_file(house: House) -> None:
     story = told(house, '[["harborline"]]', '[["harborline", "deploy.md"]]')
-    assert wording.names(story) == (1, 1) and said(story) == ""
+    assert text_checks.check_names(story) == (1, 1) and said(story) == ""
     (note,) = story.notes
     assert note.key == "facts.old-platform.forms" and "'docs/deploy.md'" in note.reason
 
@@ -144,7 +144,7 @@ def test_a_fact_that_the_repository_tells_may_name_a_file(house: House) -> None:
 )  # fmt: skip
 def test_a_text_that_the_rules_read_otherwise_is_named(house: House, old: str, new: str, says: str) -> None:
     story = told(house, old, new)
-    assert wording.texts(story) == (17, 18)
+    assert text_checks.check_texts(story) == (17, 18)
     assert says in said(story) and said(story).startswith("facts.")
 
 
@@ -152,7 +152,7 @@ def test_a_remark_is_read_by_the_rules_too(house: House) -> None:
     story = told(
         house, 'do = "probe"', 'do = "remember"\ntexts = ["On to kestrelway."]\n\n[[sessions.steps]]\ndo = "probe"'
     )
-    assert wording.texts(story) == (18, 19)
+    assert text_checks.check_texts(story) == (18, 19)
     assert said(story).startswith("sessions.tuesday.remember.0: read as a run reads it, 'On to kestrelway.' says")
 
 
@@ -163,7 +163,7 @@ def test_noise_that_speaks_of_a_fact_is_named_wherever_it_is_told(
     item = Item("Someone deployed to harborline", scope, "2024-01-01T00:00:00+00:00", "episodic")
     monkeypatch.setattr(noise, "generate", lambda *_: [Written(name="noise:0", item=item)])
     story = told(house)
-    assert wording.quiet(story) == (0, 3)
+    assert text_checks.check_noise(story) == (0, 3)
     assert said(story).count("'Someone deployed to harborline' speaks of old-platform") == 3
 
 
@@ -199,7 +199,7 @@ def test_a_lure_is_no_breach_where_and_when_it_holds(
     item = Item("Ticket 7: the back office goes to gantry-nine", Scope(repo), at, "episodic")
     monkeypatch.setattr(noise, "generate", lambda *_: [Written(name="noise:0", item=item)])
     story = told(house, '\n[[sessions]]\nid = "friday"\n', ELSEWHERE)
-    assert wording.quiet(story) == (3 - heard, 3)
+    assert text_checks.check_noise(story) == (3 - heard, 3)
     assert said(story).count("speaks of admin-platform") == heard
 
 
@@ -229,19 +229,19 @@ def test_the_pool_is_read_by_scope_or_not(house: House) -> None:
         '[[sessions]]\nid = "friday"',
     )
     paper = PaperWorkTrees()
-    unheeded, heeded = (pooling.pool(story, paper, scoped) for scoped in (False, True))
+    unheeded, heeded = (pool_baselines.measure_pool(story, paper, scoped) for scoped in (False, True))
     assert unheeded.newest_wrong == (1, 1) and unheeded.solved["newest"] == (0, 3)
     assert heeded.newest_wrong == (0, 1) and heeded.solved["newest"] == (3, 3)
 
 
-def test_a_probe_with_fewer_memories_than_k_is_said(sound: tuple[Told, ScenarioRow]) -> None:
+def test_a_probe_with_fewer_memories_than_k_is_said(sound: tuple[ScenarioProof, ScenarioRow]) -> None:
     _, row = sound
     assert row.open_.large == (0, 1) and row.open_.small == ("where",)
 
 
 def test_head_misleads_where_the_old_line_still_stands(house: House) -> None:
     story = told(house, 'commit = "0003"', 'commit = "0001"')
-    found = pooling.pool(story, PaperWorkTrees(), scoped=False)
+    found = pool_baselines.measure_pool(story, PaperWorkTrees(), scoped=False)
     assert found.head_misleads == (1, 1) and found.only_memory == (1, 1)
 
 
@@ -255,7 +255,9 @@ def rows(row: ScenarioRow, n: int, **pool: Any) -> list[ScenarioRow]:
     return [replace(row, open_=replace(row.open_, **pool), scoped=replace(row.scoped, **pool), noisy=())] * n
 
 
-def test_a_suite_that_one_policy_solves_or_nothing_misleads_is_no_suite(sound: tuple[Told, ScenarioRow]) -> None:
+def test_a_suite_that_one_policy_solves_or_nothing_misleads_is_no_suite(
+    sound: tuple[ScenarioProof, ScenarioRow],
+) -> None:
     _, row = sound
     assert list(judge(rows(row, 10, **FAIR), None)) == []
 
@@ -272,24 +274,28 @@ def test_a_suite_that_one_policy_solves_or_nothing_misleads_is_no_suite(sound: t
 # --- knowing everything ----------------------------------------------------------------------------------------------
 
 
-def test_a_story_is_played_to_full_context_and_to_real_backends_at_noise(sound: tuple[Told, ScenarioRow]) -> None:
+def test_a_story_is_played_to_full_context_and_to_real_backends_at_noise(
+    sound: tuple[ScenarioProof, ScenarioRow],
+) -> None:
     _, row = sound
     assert [(cell.backend, cell.status, cell.noise) for cell in row.noisy] == [
         (name, "complete", bounds.NOISE) for name in ("full_context", *bounds.REAL)
     ]
-    everything, *picking = (each.left_value for each in bounds.weigh(row.noisy) if each.measure == "tokens_total")
+    everything, *picking = (
+        each.left_value for each in bounds.compare_dominance(row.noisy) if each.measure == "tokens_total"
+    )
     assert everything > DEFAULT_BUDGET and picking == [everything]  # what is read of it, and the question
 
 
 @pytest.mark.slow
 def test_where_all_memories_fit_the_budget_full_context_dominates_a_file_that_is_loaded_whole(
-    house: House, sound: tuple[Told, ScenarioRow], monkeypatch: pytest.MonkeyPatch
+    house: House, sound: tuple[ScenarioProof, ScenarioRow], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bounds, "NOISE", 0)
     fair = rows(sound[1], 9, **FAIR)
     learn = '{do = "learn", facts = ["old-platform"]}'
     probe = '{do = "probe", id = "before", ask = {plain = "Where is it shipped?"}, gold = ["old-platform"]}'
-    played = replace(fair[0], noisy=tuple(bounds.cells(told(house, learn, f"{learn}, {probe}"))))
+    played = replace(fair[0], noisy=tuple(bounds.score_bounds(told(house, learn, f"{learn}, {probe}"))))
     (breach,) = judge([*fair, played], None)
     assert str(breach) == (
         "suite: full_context: is as good as notes or better in recall within the budget, stale exposure and tokens at "
@@ -327,7 +333,7 @@ def scored(row: ScenarioRow, number: int, **values: tuple[float, float, float]) 
     ],
 )
 def test_full_context_must_lose_somewhere_over_the_suite(
-    sound: tuple[Told, ScenarioRow],
+    sound: tuple[ScenarioProof, ScenarioRow],
     bm25: tuple[float, float, float],
     notes: tuple[float, float, float],
     dominated: list[str],
@@ -362,16 +368,16 @@ def printed(report: SelfTest, folder: Path) -> str:
 
 def test_drawn_memories_hold_an_answer_as_often_as_chance(house: House) -> None:
     story = told(house)
-    drawn = pooling.chance(story, k=1)
-    assert drawn is not None and (drawn.k, drawn.n, drawn.drawn.of) == (1, 3, pooling.DRAWS)
+    drawn = pool_baselines.estimate_chance(story, k=1)
+    assert drawn is not None and (drawn.k, drawn.n, drawn.drawn.of) == (1, 3, pool_baselines.DRAWS)
     assert drawn.expected == pytest.approx(1 / 3) and drawn.fair
     assert list(judge([], drawn)) == []
-    assert pooling.chance(story, k=2) is None
+    assert pool_baselines.estimate_chance(story, k=2) is None
 
 
 def test_what_is_not_drawn_by_chance_is_named(house: House) -> None:
-    drawn = pooling.chance(told(house), "full_context", k=1)
-    assert drawn is not None and drawn.drawn == (pooling.DRAWS, pooling.DRAWS) and not drawn.fair
+    drawn = pool_baselines.estimate_chance(told(house), "full_context", k=1)
+    assert drawn is not None and drawn.drawn == (pool_baselines.DRAWS, pool_baselines.DRAWS) and not drawn.fair
     assert [breach.key for breach in judge([], drawn)] == ["random"]
 
 
@@ -379,7 +385,7 @@ def test_what_is_not_drawn_by_chance_is_named(house: House) -> None:
 
 
 def test_the_table_has_a_row_a_scenario_in_100_columns_and_shows_what_is_missing(
-    sound: tuple[Told, ScenarioRow], tmp_path: Path
+    sound: tuple[ScenarioProof, ScenarioRow], tmp_path: Path
 ) -> None:
     _, row = sound
     broken = replace(row, scenario="stale-deploy-rule/broken", checks=Count(0, 1))

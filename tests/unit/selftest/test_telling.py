@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from harness.adapter import Item, Scope, Source
-from harness.selftest import cheats, telling
+from harness.selftest import cheats, separability
 from harness.selftest.cheats import Gain
+from harness.selftest.separability import Apart, ItemRow
 from harness.selftest.suite import judge
-from harness.selftest.telling import Apart, ItemRow
 
 AT = "2025-03-03T09:00:00+01:00"
 WORDS = ("batch", "cache", "depot", "gauge", "lane", "order", "pool", "queue", "rule", "sheet")
@@ -34,12 +34,12 @@ def suite(**noise: Any) -> list[ItemRow]:
 
 
 def found(rows: list[ItemRow], kind: str) -> Apart:
-    return next(each for each in telling.apart(rows) if each.kind == kind)
+    return next(each for each in separability.measure_separability(rows) if each.kind == kind)
 
 
 @pytest.mark.slow
 def test_what_differs_in_meaning_alone_is_not_told_apart() -> None:
-    for each in telling.apart(suite()):
+    for each in separability.measure_separability(suite()):
         assert 0.4 < each.area < 0.6 and not each.open
 
 
@@ -63,7 +63,7 @@ def test_batch_and_place_in_it_are_looked_at(given: Any) -> None:
 
 def test_what_is_asked_about_was_not_learnt_from() -> None:
     rows = suite()
-    for train, test in telling._folds(rows):
+    for train, test in separability._folds(rows):
         held = {rows[at].story for at in test}
         assert not held & {name for at in train for name in (rows[at].story, rows[at].origin)}
         assert {rows[at].origin for at in test} <= held
@@ -71,13 +71,13 @@ def test_what_is_asked_about_was_not_learnt_from() -> None:
 
 @pytest.mark.slow
 def test_it_says_the_same_each_time() -> None:
-    assert telling.apart(suite()) == telling.apart(suite())
+    assert separability.measure_separability(suite()) == separability.measure_separability(suite())
 
 
 def test_without_the_classifier_the_proof_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "find_spec", lambda name: None)
-    with pytest.raises(telling.MissingError, match=r"pip install .*\[selftest\]'$"):
-        telling.ready()
+    monkeypatch.setattr(separability, "find_spec", lambda name: None)
+    with pytest.raises(separability.MissingError, match=r"pip install .*\[selftest\]'$"):
+        separability.ready()
 
 
 # --- cheats ----------------------------------------------------------------------------------------------------------

@@ -96,3 +96,15 @@ def test_origins_of_one_name_on_this_machine_are_no_origin(tmp_path: Path) -> No
         git(tmp_path, "init", "-q", "-b", "main", str(tmp_path / name / "shop"))
         git(tmp_path / name / "shop", "remote", "add", "origin", f"/srv/{name}/git/shop.git")
     assert find_place(tmp_path / "a" / "shop").repo != find_place(tmp_path / "b" / "shop").repo
+
+
+def test_a_repository_that_git_does_not_read_is_no_plain_folder(tmp_path: Path) -> None:
+    """Else its memories would go by another name, and be there again once git is newer."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "config", "core.repositoryFormatVersion", "1")
+    git(tmp_path, "config", "extensions.fromLater", "true")
+    with pytest.raises(PlaceError, match=r"git does not read the repository here: .*fromlater"):
+        find_place(tmp_path)
+    bare = tmp_path.with_name(f"{tmp_path.name}-bare")
+    git(tmp_path.parent, "init", "-q", "--bare", str(bare))
+    assert find_place(bare).repo.startswith(f"{bare.name}-")

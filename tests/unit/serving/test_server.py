@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("mcp", reason="needs the extra mcp")
 from mcp.server.mcpserver.exceptions import ToolError
 
-from harness.serving import wholes
-from harness.serving.server import LINE, LONGEST, MemoryTools
+from harness.serving import whole_characters
+from harness.serving.server import LINE, LONGEST, MemoryTools, Said
 
 
 class UntouchedStore:
@@ -33,6 +33,11 @@ class UntouchedStore:
         ("remember", {"text": " "}),
         ("recall", {"query": "\ud800"}),
         ("forget", {"ids": ["\ud800"]}),
+        (
+            "observe",
+            {"messages": [Said(role="user", content="x"), Said.model_construct(role="tool", content="\ud800")]},
+        ),
+        ("observe", {"messages": [Said(role="user", content="x" * (LONGEST + 1))]}),
     ],
 )
 def test_what_no_backend_could_read_again_is_refused(tmp_path: Path, tool: str, words: dict[str, Any]) -> None:
@@ -54,4 +59,4 @@ def test_what_no_backend_could_read_again_is_refused(tmp_path: Path, tool: str, 
     ],
 )
 def test_half_a_character_is_mended_and_nothing_else(line: bytes, mended: bytes) -> None:
-    assert wholes.mend(line) == mended
+    assert whole_characters.mend(line) == mended

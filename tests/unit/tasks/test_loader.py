@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tasks.loader import LIMIT, ScenarioError, find, load, read, resolve, validate
+from tasks.files import LIMIT
+from tasks.loader import ScenarioError, find, load, read, resolve, validate
 from tests.unit.conftest import House
 
 

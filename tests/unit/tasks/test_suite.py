@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from harness import paths
 from harness.model.scenario import Kind
 from harness.repo.checks import WorkTrees
-from harness.selftest.proof import Told
-from harness.selftest.suite import row
+from harness.selftest.proof import ScenarioProof
+from harness.selftest.suite import prove_scenario
 from tasks import loader, skeleton, suite
 from tests.unit.conftest import House
 
@@ -75,15 +75,34 @@ def test_a_suite_is_named_by_the_content_of_its_scenarios(house: House) -> None:
 
 
 @pytest.mark.slow
-def test_a_new_scenario_holds_and_is_proven(tmp_path: Path) -> None:
-    file = skeleton.write("rename/first-try", tmp_path / "own", paths.FIXTURES, "storefront", tmp_path / "cache")
+@pytest.mark.parametrize("spoken", [False, True])
+def test_a_new_scenario_holds_and_is_proven(tmp_path: Path, spoken: bool) -> None:
+    place = tmp_path / "own", paths.FIXTURES, "storefront", tmp_path / "cache"
+    file = skeleton.write("rename/first-try", *place, spoken=spoken)
     assert file == tmp_path / "own" / "rename" / "first-try.toml"
     assert loader.validate(file, paths.FIXTURES, tmp_path / "cache") == []
     ((scenario, repo),) = loader.load([file], paths.FIXTURES, tmp_path / "cache")
     assert (scenario.kind, scenario.title, scenario.fixture) == ("rename", "First try", "storefront")
     assert scenario.sessions[-1].commit == repo.commits[-1]
-    story = Told(file, scenario, repo)
-    assert row(story, WorkTrees()).checks == (1, 1) and story.breaches == []
+    story = ScenarioProof(file, scenario, repo)
+    assert prove_scenario(story, WorkTrees()).checks == (1, 1) and story.breaches == []
+
+
+def test_a_new_scenario_of_the_deep_suite_is_spoken_and_judged_by_a_hidden_test(house: House) -> None:
+    file = skeleton.write("rename/x", house.file.parent.parent, house.fixtures, "shop", house.cache, spoken=True)
+    assert loader.validate(file, house.fixtures, house.cache) == []
+    scenario = loader.read(file)
+    assert all(session.transcript for session in scenario.sessions)
+    ((_, job),) = scenario.jobs()
+    (decision,) = job.decisions
+    assert job.visible and [*job.hidden] == ["request.py"] and decision.in_code and decision.naive
+
+
+@pytest.mark.parametrize("there", ["x.toml", "x"])
+def test_a_new_scenario_takes_no_name_of_a_file_or_folder(house: House, there: str) -> None:
+    (house.file.parent / there).mkdir()
+    with pytest.raises(loader.ScenarioError, match=rf"{there}: file: is there already"):
+        skeleton.write("stale-deploy-rule/x", house.file.parent.parent, house.fixtures, "shop", house.cache)
 
 
 @pytest.mark.parametrize("name", get_args(Kind))

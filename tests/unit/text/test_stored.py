@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.text.classify import cut
-from harness.text.stored import StoredTexts
+from harness.text.stored_texts import StoredTexts
 
 PORT = "The gateway listens on port 8123, and never on 8080"
 TOKEN = "Ask Bartek for the token of the staging cluster before a release"

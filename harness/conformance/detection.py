@@ -1,0 +1,75 @@
+"""How soon random sequences find the fault of an adapter that is known to have one."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+from harness.backend import registry
+from harness.conformance import promises
+from harness.promises.hunt import hunt, seek
+
+
+@dataclass(frozen=True)
+class Find:
+    """How a hunt for one fault ended.
+
+    Attributes:
+        calls: Up to the first difference, or all.
+        seconds: Likewise.
+        steps: Of the shortest sequence, if the time for making it shorter was enough.
+        says: What it shows; "" if every promise held.
+    """
+
+    name: str
+    calls: int
+    seconds: float
+    says: str = ""
+    steps: int | None = None
+
+
+def find_all(
+    faulty: Mapping[str, str],
+    cache: Path,
+    seconds: float,
+    seed: int = 1,
+    shorten: float = 0,
+    jobs: int | None = None,
+    notify: Callable[[Find], None] = lambda _: None,
+) -> list[Find]:
+    """Hunts in each adapter, in `jobs` processes side by side.
+
+    Args:
+        faulty: The name of a fault -> the adapter that has it, as module:Class.
+        seconds: Of each hunt, up to its first difference.
+        shorten: Seconds for making a sequence shorter.
+        jobs: As many as there are processors unless said.
+    """
+    with ProcessPoolExecutor(min(jobs or os.cpu_count() or 1, len(faulty) or 1), get_context("spawn")) as pool:
+        waiting = [pool.submit(find, *each, cache, seconds, seed, shorten) for each in faulty.items()]
+        for done in as_completed(waiting):
+            notify(done.result())
+    return [each.result() for each in waiting]
+
+
+def find(name: str, adapter: str, cache: Path, seconds: float, seed: int = 1, shorten: float = 0) -> Find:
+    with promises.open_ground(registry.parse(adapter), cache) as place, place.lend() as (store, _):
+        play = promises.make_player(place, store)
+        started = time.monotonic()
+        first = seek(play, store.backend, seed, promises.OPERATIONS, seconds, promises.LARGEST)
+        took = round(time.monotonic() - started, 1)
+        if first.shortest is None or first.shortest.differs is None:
+            return Find(name, first.calls, took)
+        says, steps = first.shortest.differs.says, None
+        if shorten:
+            kept = (first.shortest.steps,)
+            shown = hunt(play, store.backend, seed, 1, shorten, promises.LARGEST, kept)
+            if shown.shortest is not None and shown.shortest.differs is not None:
+                says = shown.shortest.differs.says
+                steps = len(shown.shortest.steps) if shown.shrunk else None
+        return Find(name, first.calls, took, says, steps)

@@ -1,0 +1,141 @@
+"""What is marked as ended: is it out of the way from then on, and there for a question about before?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.adapter import Hit, Scope, Source
+from harness.log.transcript import Transcript
+from harness.metrics import columns
+from harness.metrics.metric import proportion
+from harness.metrics.trust.metric import TrustMetric, trust
+from harness.metrics.trust.view import DrillView, lacks
+from harness.metrics.trust.writes import KEEPING
+from harness.model.drill import Piece
+from harness.model.trial import Measure
+
+Case = tuple[int | None, str, bool | None]
+"""The line of a question, its memory, and whether it came as one that holds; None if the question failed."""
+Fields = tuple[str, Source | None, float | None, Scope | None]
+NONE = "no memory was marked as ended and acknowledged so"
+
+
+def _ask(view: DrillView, step: str, role: str) -> Iterator[Case]:
+    """The questions of a step that was played."""
+    for piece in view.plan.of(role):
+        for line, call in view.looks(piece.name, [step], ["recall"]):
+            if call.fault:
+                yield line, piece.name, None
+            else:
+                yield line, piece.name, any(_is_current(view, piece, hit) for hit in view.transcript.hits(call))
+
+
+def _is_current(view: DrillView, piece: Piece, hit: Hit) -> bool:
+    return view.brings(hit, piece) and not hit.superseded
+
+
+def _list_marked(view: DrillView) -> frozenset[str]:
+    """Those of which the backend said that they are marked."""
+    return frozenset(
+        name
+        for _, call in view.transcript.calls("deprecate", "marked")
+        for name, said in zip(call.about, view.transcript.answer(call) or (), strict=False)
+        if said
+    )
+
+
+def _measure(view: DrillView, cases: list[Case], *, expected: bool) -> Measure:
+    bad = [(line, name) for line, name, came in cases if came is not expected]
+    unanswered = sum(came is None for _, _, came in cases)
+    return proportion(len(bad), len(cases), view.receipts(bad), none=NONE, unanswered=unanswered)
+
+
+def deprecated_recalled(transcript: Transcript) -> Measure:
+    if lacking := lacks(transcript, "deprecate"):
+        return lacking
+    view = DrillView.of(transcript)
+    marked = _list_marked(view)
+    cases = [case for step in ("marked", "reopened") for case in _ask(view, f"{step} since", "marked")]
+    return _measure(view, [case for case in cases if case[1] in marked], expected=False)
+
+
+def deprecated_lost(transcript: Transcript) -> Measure:
+    if lacking := lacks(transcript, "deprecate"):
+        return lacking
+    view = DrillView.of(transcript)
+    marked = _list_marked(view)
+    if not marked:
+        return proportion(0, 0, (), none=NONE)
+    cases = list[Case]()
+    for step in ("marked", "reopened"):
+        cases += [case for case in _ask(view, f"{step} until", "marked") if case[1] in marked]
+        cases += [*_ask(view, f"{step} standing", "standing"), *_ask(view, f"{step} standing", "namesake")]
+    acknowledged = {piece.name for piece in view.list_acknowledged(view.plan.pieces)}
+    cases += _ask(view, "unmarked", "again")
+    return _measure(view, [case for case in cases if case[1] in acknowledged], expected=True)
+
+
+def deprecated_altered(transcript: Transcript) -> Measure:
+    if lacking := lacks(transcript, "deprecate"):
+        return lacking
+    view = DrillView.of(transcript)
+    marked = [piece for piece in view.plan.of("marked") if piece.name in _list_marked(view)]
+    before = {piece.name: [fields for _, fields in _list_fields(view, "former until", piece)] for piece in marked}
+    cases: list[Case] = [
+        (line, piece.name, fields in before[piece.name])
+        for piece in marked
+        for step in ("marked until", "reopened until")
+        for line, fields in _list_fields(view, step, piece)
+        if before[piece.name]
+    ]
+    return _measure(view, cases, expected=True)
+
+
+def _list_fields(view: DrillView, step: str, piece: Piece) -> Iterator[tuple[int, Fields]]:
+    """What comes of a memory, and with what, in one question of its own text."""
+    for line, call in view.looks(piece.name, [step], ["recall"]):
+        for hit in view.transcript.hits(call):
+            if view.brings(hit, piece):
+                yield line, (hit.text, hit.source, hit.confidence, hit.scope)
+
+
+def deprecated_undeleted(transcript: Transcript) -> Measure:
+    if lacking := lacks(transcript, "deprecate", "forget"):
+        return lacking
+    view = DrillView.of(transcript)
+    marked = _list_marked(view) & {deed.piece.name for deed in view.forgotten("gone")}
+    cases = [case for case in _ask(view, "gone", "marked") if case[1] in marked]
+    return _measure(view, cases, expected=False)
+
+
+METRICS: tuple[TrustMetric, ...] = (
+    trust(
+        "deprecated_recalled", KEEPING, "lower", "proportion",
+        "memories marked as ended that a question of their own text, as of three days later, brings without a mark, at "
+        "once or after reopening / such questions, if the mark was acknowledged", deprecated_recalled,
+        label="ended memories that come back as current", otherwise="ended memories out of the way",
+        column=columns.DATES.at("expired"),
+    ),
+    trust(
+        "deprecated_lost", KEEPING, "lower", "proportion",
+        "memories that hold and do not come as such after seven others were marked as ended: the marked ones as of two "
+        "days before, one to whose question the marked ones are nearer, one of the same text elsewhere, and one that "
+        "was updated after its mark / such questions", deprecated_lost,
+        label="memories lost as others were marked as ended", otherwise="memories that still hold",
+        column=columns.DATES.at("early"),
+    ),
+    trust(
+        "deprecated_altered", KEEPING, "lower", "proportion",
+        "memories marked as ended that come, as of before, with another text, source, confidence or scope than before "
+        "they were marked / those that come, at once or after reopening", deprecated_altered,
+        verbatim=True, label="memories altered by their mark", otherwise="memories that a mark left as they were",
+        column=columns.KEPT.at("fields"),
+    ),
+    trust(
+        "deprecated_undeleted", KEEPING, "lower", "proportion",
+        "memories marked as ended, then deleted, that a question as of before still brings / such deletions that were "
+        "acknowledged", deprecated_undeleted,
+        label="deleted memories that come back as of before", otherwise="marked memories gone once deleted",
+        column=columns.DELETED.at("served"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,278 @@
+"""The history of a repository -> every value that changed in it; what is none is counted with its reason."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.mine import exclusions, python, shapes
+from harness.mine.shapes import ChangeKind, Shape
+from harness.repo.changes import Change, Commit, FileChange, Hunk, Line, read_texts, walk
+from harness.repo.checkout import Repo
+
+_LITERAL = re.compile(r"[=:]\s*[\"'\d\-TFN\[(]")
+_LINK = re.compile(r"\]\([^)\s]*$|^\s*\[[^\]]+\]:\s*\S*$|\b(?:href|src)=[\"']?[^\"']*$")
+"""What stands before the target of a link."""
+_ANCHOR = re.compile(r"<a\b[^>]*\b(?:id|name)=[\"']?$")
+_ARGUMENT = re.compile(r"\s*[$>%]\s+[\w./-]+\s")
+"""What stands before an argument of a command that a document shows at a prompt, if it is none of the common tools."""
+_EXTENSION = re.compile(r"\.[cm]?[jt]sx?$")
+_MAJOR = re.compile(r"[/.]v\d+$")
+"""How Go names the version of a module."""
+_WORD = re.compile(r"[a-z]+\d*")
+HOSTS = {"github", "com", "org", "io", "gopkg", "golang", "in", "go", "v1", "v2", "v3", "v4", "v5"}
+"""Words in the name of a package that tell nothing of what it is for."""
+_UNEVEN = 30
+"""Lines of the largest hunk of which each old line is compared with each new one."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One value that a commit changed.
+
+    Attributes:
+        name: What it is the value of, within its file: the same for all values of one chain.
+        owner: The function of a default argument.
+    """
+
+    commit: Commit
+    files: tuple[str, str]
+    lines: tuple[int, int]
+    shape: Shape
+    name: str
+    owner: str = ""
+
+    @property
+    def kind(self) -> ChangeKind:
+        return self.shape.kind
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """A file that a commit gave another name."""
+
+    old: str
+    new: str
+
+
+def list_seen(repo: Repo, commits: Sequence[Commit], reasons: Counter[str]) -> Iterator[Seen | Renamed]:
+    """Changes in the order of the history; within a commit, renames first."""
+    for change in walk(repo, commits):
+        if reason := exclusions.skip_commit(change):
+            reasons[reason] += 1
+            continue
+        yield from (Renamed(each.old, each.new) for each in change.files if each.old != each.new)
+        found = [*_list_lines(change, reasons), *_list_python(repo, change, reasons), *_list_swaps(change, reasons)]
+        yield from _drop_repeated(found, reasons)
+
+
+def _list_lines(change: Change, reasons: Counter[str]) -> Iterator[Seen]:
+    for file in change.files:
+        if file.unread:
+            reasons["binary, very large, or no UTF-8 text"] += 1
+        elif reason := exclusions.skip_file(file.new):
+            reasons.update([reason] * len(file.hunks))
+        else:
+            for hunk in file.hunks:
+                for old, new, shape in _pair(file.new, hunk):
+                    whole = shapes.form_of(file.new) == "whole"
+                    what = shape.key or shape.before
+                    reason = exclusions.skip_values(shape.old, shape.new, what, change.commit.subject, number=whole)
+                    reason = reason or _skip_shape(shape) or exclusions.skip_mend(shape.kind, change.commit.subject)
+                    reason = reason or exclusions.skip_label(file.new, shape.key)
+                    reason = reason or exclusions.skip_renamed((file.old, file.new), (shape.old, shape.new))
+                    if reason:
+                        reasons[reason] += 1
+                        continue
+                    keyed = shape.key and shape.kind in ("setting", "constant", "record")
+                    name = shape.before if keyed else f"{shape.before}\0{shape.after}"
+                    yield Seen(change.commit, (file.old, file.new), (old.number, new.number), shape, name)
+
+
+def _skip_shape(shape: Shape) -> str | None:
+    old, new = shape.old, shape.new
+    addressed = any("://" in each or exclusions.find_host(each) for each in (old, new))
+    if (addressed and shape.kind not in ("setting", "constant", "place")) or (
+        shape.kind == "text" and _is_anchor(shape)
+    ):
+        return "link"
+    if shape.kind == "place" and _is_same_module(old, new):
+        return "other way to name the same module"
+    if shape.kind == "place" and not _is_module(shape):
+        return "other name from the same module"
+    if shape.kind == "place" and exclusions.is_mended(old, new):
+        return "spelling"
+    if shape.kind == "name" and old.startswith("_") and new.startswith("_"):
+        return "private name"
+    if shape.kind == "text":
+        return exclusions.skip_words(old, new) or _skip_number(shape) or _skip_example(shape)
+    if shape.kind == "command":
+        return "white space, case or quotes" if old.split() == new.split() else None
+    return None
+
+
+def _is_anchor(shape: Shape) -> bool:
+    """Where a file went is a fact, where in it something stands is none."""
+    old, new = shape.old.lstrip("./"), shape.new.lstrip("./")
+    if "://" in shape.before or _ANCHOR.search(shape.before) or (old[:1] == new[:1] == "#"):
+        return True
+    same = old.endswith(f"/{new}") or new.endswith(f"/{old}")
+    return bool(_LINK.search(shape.before)) and (same or "#" in old + new)
+
+
+def _skip_number(shape: Shape) -> str | None:
+    """A number in a sentence is a fact if something is counted or versioned by it, not in output or a table."""
+    words = re.findall(r"[A-Za-z]{2,}", shape.before + " " + shape.after)
+    if (len(words) < 3 and not exclusions.RUNTIME.search(shape.before)) or "|" in shape.before + shape.after:
+        return "too few words around it, or a table"
+    counted = re.search(r":\s*$", shape.before) and shape.old.isdigit() and shape.new.isdigit()
+    if counted or re.search(r"@|\*\*|\d\.\d+s|%", shape.old + shape.new):
+        return "name of a person, or a measured number"
+    if exclusions.VERSION.fullmatch(shape.new) and not exclusions.RUNTIME.search(shape.before + shape.after):
+        return "version bump"
+    return None
+
+
+def _skip_example(shape: Shape) -> str | None:
+    """Not what an example passes to a command, nor on which variable it calls the same function."""
+    if _ARGUMENT.match(shape.before):
+        return "argument of an example"
+    (was, dot, function), (now, _, same) = shape.old.rpartition("."), shape.new.rpartition(".")
+    called = shape.after.startswith("(") and dot and function == same
+    if called and not {*was.split(".")} & {*now.split(".")}:  # quay.open -> quay.lane.open is another function
+        return "variable of an example"
+    return None
+
+
+def _is_same_module(old: str, new: str) -> bool:
+    a, b = (_EXTENSION.sub("", each.lstrip("./")) for each in (old, new))
+    return a.endswith(b) or b.endswith(a) or a.startswith(f"{b}/") or b.startswith(f"{a}/")
+
+
+def _is_module(shape: Shape) -> bool:
+    """Whether what was replaced in an import is where something comes from."""
+    if re.match(r"\s*(?:from|import)\s+$", shape.before) and not shape.before.startswith("import {"):
+        return bool(re.match(r"\s+(?:import|as)\b|\s*$", shape.after))
+    if re.match(r"(?:pub\s+)?use\s+$", shape.before):
+        return shape.after.startswith(("::", ";"))
+    return shape.before.endswith(('"', "'", "<", "`"))
+
+
+def _pair(path: str, hunk: Hunk) -> Iterator[tuple[Line, Line, Shape]]:
+    """Lines in the same place; else those of which each has one partner only."""
+    if len(hunk.removed) == len(hunk.added):
+        for old, new in zip(hunk.removed, hunk.added, strict=True):
+            if shape := shapes.find_shape(path, old.text, new.text):
+                yield old, new, shape
+    elif max(len(hunk.removed), len(hunk.added)) <= _UNEVEN:
+        found = [
+            (old, new, shape)
+            for old in hunk.removed
+            for new in hunk.added
+            if old.text.strip() != new.text.strip() and (shape := shapes.find_shape(path, old.text, new.text))
+        ]
+        olds, news = Counter(old.number for old, _, _ in found), Counter(new.number for _, new, _ in found)
+        yield from (each for each in found if olds[each[0].number] == news[each[1].number] == 1)
+
+
+def _list_swaps(change: Change, reasons: Counter[str]) -> Iterator[Seen]:
+    """Where one package left a manifest and one came, the second took the place of the first."""
+    for file in change.files:
+        left, came = (
+            {
+                line.text[slice(*place)]: (number, line, place)
+                for number, hunk in enumerate(file.hunks)
+                for line in (hunk.removed if at == 0 else hunk.added)
+                if (place := shapes.find_dependency(path, line.text))
+            }
+            for at, path in enumerate((file.old, file.new))
+        )
+        gone = {name: left[name][0] for name in left if name not in came}
+        new = {name: came[name][0] for name in came if name not in left}
+        for old_name, new_name in _match_packages(gone, new):
+            if _MAJOR.sub("", old_name) == _MAJOR.sub("", new_name):
+                reasons["pin of a dependency"] += 1
+                continue
+            (_, was, _), (_, now, (start, end)) = left[old_name], came[new_name]
+            shape = Shape("dependency", "", now.text[:start].lstrip(), now.text[end:].rstrip(), old_name, new_name)
+            yield Seen(change.commit, (file.old, file.new), (was.number, now.number), shape, f"package {new_name}")
+
+
+def _match_packages(gone: Mapping[str, int], new: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Which package took the place of which, by the number of the hunk that each stands in: the only two of a commit,
+    or of a hunk, or the only two of which one's name has all words of the other's."""
+    if len(gone) == len(new) == 1:
+        yield from zip(gone, new, strict=True)
+        return
+    hunks = Counter(gone.values()), Counter(new.values())
+    alone = [(a, b) for a in gone for b in new if gone[a] == new[b] and hunks[0][gone[a]] == hunks[1][new[b]] == 1]
+    yield from alone
+    paired = {name for pair in alone for name in pair}
+    alike = [(a, b) for a in gone for b in new if not paired & {a, b} and _is_alike(a, b)]
+    olds, news = Counter(a for a, _ in alike), Counter(b for _, b in alike)
+    yield from (pair for pair in alike if olds[pair[0]] == news[pair[1]] == 1)
+
+
+def _is_alike(one: str, other: str) -> bool:
+    a, b = ({*_WORD.findall(each.lower())} - HOSTS for each in (one, other))
+    return bool(a and b) and (a <= b or b <= a)
+
+
+def _list_python(repo: Repo, change: Change, reasons: Counter[str]) -> Iterator[Seen]:
+    files = [
+        each for each in change.files if shapes.form_of(each.new) == "python" and not exclusions.skip_file(each.new)
+    ]
+    files = [each for each in files if any(map(_may_hold_literals, each.hunks))]
+    asked = [place for each in files for place in ((change.commit.parent, each.old), (change.commit.hash, each.new))]
+    texts = read_texts(repo, asked) if asked else []
+    for file, before, after in zip(files, texts[::2], texts[1::2], strict=True):
+        if before is None or after is None:
+            continue
+        try:
+            old, new = python.list_literals(before), python.list_literals(after)
+        except ValueError:
+            reasons["no Python of today"] += 1
+            continue
+        yield from _compare_literals(change.commit, file, old, new, reasons)
+
+
+def _may_hold_literals(hunk: Hunk) -> bool:
+    return any(_LITERAL.search(line.text) for line in hunk.removed) and any(
+        _LITERAL.search(line.text) for line in hunk.added
+    )
+
+
+def _compare_literals(
+    commit: Commit, file: FileChange, old: object, new: object, reasons: Counter[str]
+) -> Iterator[Seen]:
+    assert isinstance(old, dict) and isinstance(new, dict)
+    for name in old.keys() & new.keys():
+        was, now = old[name], new[name]
+        if was.value == now.value:
+            continue
+        if reason := exclusions.skip_values(
+            was.value,
+            now.value,
+            now.key,
+            commit.subject,
+            number=now.value.lstrip("-")[:1].isdigit() and not now.before.endswith(("'", '"')),
+        ):
+            reasons[reason] += 1
+            continue
+        shape = Shape(now.kind, now.key, now.before, now.after, was.value, now.value)
+        yield Seen(commit, (file.old, file.new), (was.line, now.line), shape, f"python {name}", now.owner)
+
+
+def _drop_repeated(found: Sequence[Seen], reasons: Counter[str]) -> Iterator[Seen]:
+    """Of the same two values in one commit, the surest place: the others follow from it."""
+    ranked = sorted(found, key=lambda each: (shapes.KINDS.index(each.kind), each.files[1], each.lines[1]))
+    known: set[tuple[str, str]] = set()
+    for each in ranked:
+        values = each.shape.old, each.shape.new
+        if values in known:
+            reasons["the same change in another place"] += 1
+        else:
+            known.add(values)
+            yield each

@@ -1,0 +1,238 @@
+"""What a value is the value of, in words that a question can use. Where a person would not know how to ask: nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from harness.mine import shapes
+from harness.mine.value_changes import HOSTS, Seen
+
+_SECTION = re.compile(r"\s*\[+\s*([^\]\s][^\]]*?)\s*\]+\s*(?:#.*)?")
+_HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*\s*")
+_UNDERLINE = re.compile(r"([=\-~^\"'#*+])\1{2,}\s*")
+_EMPTY = ("project", "on", "with", "uses", "env", "jobs", "steps", "strategy", "matrix", "include", "global", "run")
+"""Keys that tell nothing of what stands below them."""
+_COMMON = ("type", "types", "name", "id", "value", "content", "key", "title", "data", "enabled", "default")
+"""Keys that so many things have that nobody asks for one without saying of what."""
+_DOCKER = {"USER": "user", "EXPOSE": "port", "WORKDIR": "working folder"}
+_ABOVE = {
+    "xml": re.compile(r"\s*<([\w.-]+)[ >]"),
+    "other": re.compile(r"\s*(?:-\s+)?[\"']?([\w.$/-]+)[\"']?\s*:\s*(.*)"),
+}
+"""A key below which others stand, and what it says itself."""
+_INLINE = re.compile(r"(?:^|[\s{,(&;`])[\"']?([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"'`]?$")
+"""A key right before a value, in a line that has more of them."""
+_PAIR = re.compile(r"[\"']?([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"']?([\w./:@-]+)")
+_CALLABLE = ("def", "function", "fn", "func")
+_SHOWN = {
+    ".rs": re.compile(r"\bpub\b"), ".go": re.compile(r"^func\s"),
+    **dict.fromkeys((".java", ".cs"), re.compile(r"\bpublic\b")),
+    **dict.fromkeys((".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts"), re.compile(r"\bexport\b")),
+}  # fmt: skip
+"""What stands before a function that others may call, where the language has a word for it."""
+_HERSELF = ("self", "cls", "this", "ctx", "context", "mut")
+"""Parameters that tell no function from another."""
+_LINKED = re.compile(r"\[([^\[\]]+)\]\([\w./#-]*$")
+_TAGGED = re.compile(r"[\"']?[^<>]*>([^<>]+)</a>")
+_TOLD = re.compile(
+    r"(?:^|[.:]\s+)((?:the|all|each|every|an?|our)\s[^.:;|`\"“”]*\s(?:from|to|in|on|at|with|by|under|as|into|is|are))\s*[`\"']?$",
+    re.IGNORECASE,
+)
+"""A sentence up to the word before its value, so that the value is what it speaks of."""
+_ORDER = re.compile(
+    r"(?:^|[.:;]\s+|^\s*(?:[-*>]|\d+[.)])\s+)(?:\*\*)?((?:please\s+|always\s+|then\s+|first\s+)?"
+    r"(?:run|use|install|build|start|set|put|call|deploy|push|open|edit|import|prefer|format|lint|test|check|execute|add)\b"
+    r"[^.:;|`\"“”]*)[`\"']?$",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence that tells the reader to do something with its value."""
+_MUST = re.compile(r"(?:^|[.:]\s+|^\s*[-*]\s+)([A-Z][a-zA-Z ]+ (?:must|should) [a-z]+(?: [a-z]+)?)\s*`$")
+"""`Type hints must pass`, right before a value in code marks."""
+_VERSIONED = re.compile(r"\b(toolchain|python|node|go|ruby|rust|java|php)\s+$", re.IGNORECASE)
+_PART = re.compile(r"[a-z]{3,}")
+_PLAIN_WORD = re.compile(r"[A-Za-z][A-Za-z'-]+")
+
+
+def name(seen: Seen, path: str, rows: Sequence[str], number: int, before: str, after: str) -> tuple[str, str]:
+    """What a sentence calls it, and the word of the line that is held against a text; empty: it has no name."""
+    shape, file = seen.shape, PurePosixPath(path).name
+    if seen.kind == "default":
+        return f"the default of {shape.key} in {seen.owner}", shape.key
+    if seen.kind == "record":
+        return f"the status of the record {PurePosixPath(path).stem}", ""
+    if seen.kind == "dependency":
+        return (_name_package(seen, path, rows) if shapes.find_dependencies(path, rows, number) else ""), ""
+    if shape.key.upper() == "FROM" and shapes.form_of(path) == "docker":
+        return f"the base image of {file}", ""
+    if seen.kind == "constant" and seen.name.startswith("python ") and "." in seen.name:
+        return f"{shape.key} of {seen.name.split('.')[-2].removeprefix('python ')}", shape.key
+    if shape.key in _DOCKER and shapes.form_of(path) == "docker":
+        return f"the {_DOCKER[shape.key]} of {file}", shape.key
+    if shape.key and file == "package.json" and find_section(path, rows, number) == "scripts":
+        return f"the script {shape.key}", shape.key
+    if shape.key:
+        section = find_section(path, rows, number)
+        alone = "" if shape.key.lower() in _COMMON else shape.key
+        return (f"{shape.key} of {section}" if section else alone), shape.key
+    if seen.kind == "setting":
+        return f"the version in {file}", ""
+    return _name_worded(seen, path, rows, number, before, after)
+
+
+def _name_worded(seen: Seen, path: str, rows: Sequence[str], number: int, before: str, after: str) -> tuple[str, str]:
+    """What is named by the words around it."""
+    if seen.kind == "command" and not before.strip("$>% "):
+        heading, word = find_heading(rows, number), seen.shape.new.split()[0]
+        alone = _count_commands(rows, number, word) == 1
+        return (f"the command {word} under “{heading}”" if heading and alone else ""), word
+    if seen.kind == "place":
+        return _name_module(before, after), ""
+    if seen.kind == "name":
+        return _name_function(PurePosixPath(path), seen.shape.new, before, after), ""
+    if seen.kind == "flag":
+        return _name_flag(before, after), ""
+    tagged = re.search(r"\bhref=[\"']?$", before)
+    linked = _TAGGED.match(after) if tagged else _LINKED.search(before)
+    if linked:
+        return f"the file that “{linked[1]}” links to", ""
+    if keyed := _INLINE.search(before):
+        where = _tell_where(path, rows, number, before, keyed[1])
+        return f"{keyed[1]}{where}" if where else "", keyed[1]
+    if ordered := _ORDER.search(before):
+        return _name_order(PurePosixPath(path).name, ordered[1], after), ""
+    if versioned := _VERSIONED.search(before):
+        return f"the {versioned[1]} version", versioned[1]
+    if must := _MUST.search(before):
+        return f"what {must[1][0].lower()}{must[1][1:]}", ""
+    told = _TOLD.search(before)
+    return (_name_told(told[1], after) if told else ""), ""
+
+
+def _count_commands(rows: Sequence[str], number: int, word: str) -> int:
+    """Lines around this one, between two headings, that begin with a word."""
+    start = next((at for at in range(number - 1, 0, -1) if _HEADING.fullmatch(rows[at - 1])), 0)
+    end = next((at for at in range(number, len(rows)) if _HEADING.fullmatch(rows[at])), len(rows))
+    return sum(row.split()[:1] == [word] for row in (row.strip().lstrip("$>% ") for row in rows[start:end]))
+
+
+def _name_module(before: str, after: str) -> str:
+    taken = re.search(r"\bimport\s+\(?\s*([\w, ]+)", after) or re.search(
+        r"(?:import|const|let|var)\s+(?:type\s+)?(\{[\w, $]+\}|[\w$]+)", before
+    )
+    used = re.match(r"::\{?([\w, ]+)", after)
+    found = taken or used
+    return f"the module from which {found[1].strip(' {}')} comes" if found else ""
+
+
+def _name_package(seen: Seen, path: str, rows: Sequence[str]) -> str:
+    """Names a change of packages by the words that both names share: who asks for it says what it is for, and not all
+    of it. Nothing if another package of the manifest is called so, too.
+    """
+    file = PurePosixPath(path).name
+    old, new = ([*dict.fromkeys(_PART.findall(each.lower()))] for each in (seen.shape.old, seen.shape.new))
+    common = [word for word in new if word not in HOSTS and any(word in each or each in word for each in old)]
+    tells_all = len(common) == len(new) and seen.shape.new.count("/") < 2
+    places = ((row, shapes.find_dependency(path, row)) for row in rows)
+    called = {row[slice(*place)].lower() for row, place in places if place} - {seen.shape.new.lower()}
+    alone = not any(all(word in name for word in common) for name in called)
+    return f"the {' '.join(common)} package in {file}" if common and alone and not tells_all else ""
+
+
+def _name_function(path: PurePosixPath, called: str, before: str, after: str) -> str:
+    """Names a function by what it takes, as no other word of its line is its own; only where others may call it."""
+    words, taken = before.split(), re.match(r"(?:<[^>]*>)?\(([^()]*)\)", after)
+    shown = path.suffix not in _SHOWN or _SHOWN[path.suffix].search(before)
+    private = called.startswith("_") or (path.suffix == ".go" and called[:1].islower())
+    if private or not (shown and words and taken and words[-1] in _CALLABLE):
+        return ""
+    parts = (re.match(r"[&*]?(?:mut\s+)?(\w+)", each.strip()) for each in taken[1].split(","))
+    takes = [each[1] for each in parts if each and each[1] not in _HERSELF]
+    return f"the function in {path.name} that takes {_join(takes)}" if takes else ""
+
+
+def _join(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+def _name_flag(before: str, after: str) -> str:
+    """The flag of a command, with what the sentence goes on to say of it."""
+    command = re.search(r"([A-Za-z][\w./-]*)\s+$", before)
+    says = re.match(r"[`\"')\]]*\s+(\w[^.`;|]*)", after)
+    if not (command and says and len(_PLAIN_WORD.findall(says[1])) > 1):
+        return ""
+    return f"the flag of {command[1]} {_cut(says[1])}"
+
+
+def _name_told(told: str, after: str) -> str:
+    """`The lanes are read from`, `first.` -> the thing that the lanes are read from first."""
+    rest = re.match(r"[`\"')\]]*\s*([A-Za-z ]*)[.,;:]?\s*$", after)
+    if rest is None or len(_PLAIN_WORD.findall(told)) < 3:
+        return ""
+    return " ".join(f"the thing that {told[0].lower()}{told[1:]} {rest[1]}".split())
+
+
+def _name_order(file: str, order: str, after: str) -> str:
+    """`Run`, ` before each commit.` -> what AGENTS.md says to run before each commit."""
+    rest = re.match(r"[`\"')\]*]*\s*([A-Za-z][A-Za-z ,'-]*)?", after)
+    says = f"{order[0].lower()}{order[1:].rstrip()} {_cut(rest[1] or '') if rest else ''}".strip()
+    plain = _PLAIN_WORD.findall(says)
+    return f"what {file} says to {says}" if len(plain) > 2 and plain[-1] not in ("this", "that", "follows") else ""
+
+
+def _cut(text: str) -> str:
+    """At most six words."""
+    return " ".join(text.split()[:6]).rstrip(" ,:")
+
+
+def _tell_where(path: str, rows: Sequence[str], number: int, before: str, key: str) -> str:
+    """What tells a key from another of its name: another pair of its line, the table above it, or the heading."""
+    pair = next((each for each in _PAIR.finditer(before) if each[1] != key), None)
+    if pair is not None:
+        return f" where {pair[1]} is {pair[2]}"
+    if section := find_section(path, rows, number):
+        return f" of {section}"
+    heading = find_heading(rows, number) if shapes.form_of(path) == "docs" else ""
+    return f" under “{heading}”" if heading else ""
+
+
+def find_section(path: str, rows: Sequence[str], number: int) -> str:
+    """The table of a TOML or INI file, the key above in one that is indented; empty: there is none."""
+    form = shapes.form_of(path)
+    if form in ("toml", "ini"):
+        above = (_SECTION.fullmatch(row) for row in reversed(rows[: number - 1]))
+        return next((f"[{found[1]}]" for found in above if found), "")
+    if form not in ("yaml", "json", "code", "xml"):
+        return ""
+    found = [] if form == "code" else [*_list_above("xml" if form == "xml" else "other", rows, number)]
+    return " of ".join(found[:2])
+
+
+def _list_above(form: str, rows: Sequence[str], number: int) -> Iterator[str]:
+    """The keys around a line, the nearest first; a step of a list by what it calls itself."""
+    indent = _indent(rows[number - 1])
+    for row in reversed(rows[: number - 1]):
+        if row.strip() and not row.strip().startswith(("#", "//")) and _indent(row) < indent:
+            indent = _indent(row)
+            key = _ABOVE[form].match(row)
+            called = key[2].strip(" '\"") if key and form == "other" and key[1] == "name" else ""
+            if called and "${" not in called:
+                yield f"“{called}”"
+            elif key and key[1] not in (*_EMPTY, "name"):
+                yield key[1]
+            if indent == 0:
+                return
+
+
+def _indent(row: str) -> int:
+    return len(row) - len(row.lstrip())
+
+
+def find_heading(rows: Sequence[str], number: int) -> str:
+    for at in range(number - 2, -1, -1):
+        if found := _HEADING.fullmatch(rows[at]):
+            return found[1]
+        if at and _UNDERLINE.fullmatch(rows[at]) and rows[at - 1].strip() and not rows[at - 1].startswith(" "):
+            return rows[at - 1].strip()
+    return ""

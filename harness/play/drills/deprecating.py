@@ -1,0 +1,85 @@
+"""What is marked as ended, asked for days before and after; more of it is nearer to a question than what holds.
+
+One of it has the text of a memory elsewhere, one is updated afterwards, and one is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from harness.adapter import Scope, Source
+from harness.model.drill import Piece
+from harness.play.drills.durability import lesson
+from harness.play.drills.stage import DrillSession
+
+SCOPE = Scope(repo="storefront-former", org="acme")
+ELSEWHERE = Scope(repo="storefront-former-api", org="acme")
+MARKED = 7
+"""More than hits are asked for."""
+ALL = 20
+"""More than hold in the scope: no order hides one."""
+WRITTEN, ENDED = "2025-06-02T09:00:00+00:00", "2025-09-15T23:30:00-05:00"
+UNTIL, SINCE = "2025-09-13T12:00:00+00:00", "2025-09-18T12:00:00+00:00"
+"""Days on both sides: some keep a day and no time."""
+SOURCE = Source("5e1f0c2a9b7d4e63", "docs/former.md", 12, "session-former")
+
+
+def plan(seed: int) -> Iterator[Piece]:
+    standing, canary = lesson("keeping", seed, "standing", SCOPE)
+    words = standing.text.removesuffix(f" {canary}")
+    told = replace(standing, at=WRITTEN, source=SOURCE, confidence=0.8)
+    yield Piece(name="standing", role="standing", item=told, canary=canary, query=words)
+    for number in range(1, MARKED + 1):
+        item = replace(told, text=f"{words} {number:02}")
+        yield Piece(name=f"marked-{number}", role="marked", item=item)
+    yield Piece(name="namesake", role="namesake", item=replace(told, text=f"{words} 01", scope=ELSEWHERE))
+    again, canary = lesson("keeping", seed, "again", SCOPE)
+    again = replace(again, at=WRITTEN, source=SOURCE, confidence=0.8)
+    yield Piece(name="again", role="again", item=again, canary=canary, twin=f"marked-{MARKED}")
+
+
+def play(stage: DrillSession) -> None:
+    """In a store of its own."""
+    if not stage.supports("deprecate"):
+        return
+    stage.renew()
+    stage.open("former")
+    marked = stage.plan.of("marked")
+    stage.remember("former", [*stage.plan.of("standing"), *marked, *stage.plan.of("namesake")])
+    stage.settle("former")
+    _ask_until(stage, "former", marked)
+    ids = {piece.name: each for piece in marked for each in stage.ids.get(piece.name, ())}
+    if ids:
+        by_name = stage.plan.by_name
+        stage.call("marked", "deprecate", SCOPE, list(ids.values()), ENDED, about=[by_name[name] for name in ids])
+    stage.settle("marked")
+    _ask(stage, "marked", marked)
+    if stage.supports("persistent"):
+        stage.close("marked")
+        stage.open("reopened")
+        _ask(stage, "reopened", marked)
+    *_, gone, turned = marked
+    if stage.supports("update") and stage.ids.get(turned.name):
+        (again,) = stage.plan.of("again")
+        stage.change("unmarked", "update", stage.ids[turned.name], again)
+        stage.settle("unmarked")
+        stage.recall("unmarked", again.item.text, SCOPE, about=[again], k=ALL, at=SINCE)
+    if stage.supports("forget") and stage.ids.get(gone.name):
+        stage.call("gone", "forget", SCOPE, list(stage.ids[gone.name]), about=[gone])
+        stage.settle("gone")
+        stage.recall("gone", gone.item.text, SCOPE, about=[gone], k=ALL, at=UNTIL)
+    stage.close("former")
+
+
+def _ask(stage: DrillSession, step: str, marked: Sequence[Piece]) -> None:
+    for piece in marked:
+        stage.recall(f"{step} since", piece.item.text, SCOPE, about=[piece], k=ALL, at=SINCE)
+    _ask_until(stage, step, marked)
+    for piece in stage.plan.of("standing", "namesake"):
+        stage.recall(f"{step} standing", piece.query or piece.item.text, piece.item.scope, about=[piece], at=SINCE)
+
+
+def _ask_until(stage: DrillSession, step: str, marked: Sequence[Piece]) -> None:
+    for piece in marked:
+        stage.recall(f"{step} until", piece.item.text, SCOPE, about=[piece], k=ALL, at=UNTIL)

@@ -1,0 +1,136 @@
+"""`on-commit`: a hook that looks, at each new commit, at the memories whose cited line it touched.
+
+A line that moved: the memory cites the new place. A line that was replaced by one that differs in one stretch of words,
+and the memory says the old words: they are replaced in it, too. A line that is gone otherwise: the memory is deleted.
+What cites no line is never touched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+from typing import ClassVar
+
+from harness.adapter import Operation, Source
+from harness.log.events import Event
+from harness.log.parts import Written
+from harness.model.scenario import Session
+from harness.play.session import MemorySession
+from harness.play.writing.way import Cited, Way, retire_written
+from harness.repo.series import MAIN
+
+LIKE = 0.5
+"""Tokens in common, of all of both lines, from which a new line is taken for the old one, changed."""
+_WORD = re.compile(r"[\w.\-/]+")
+_TOKEN = re.compile(rf"{_WORD.pattern}|[^\w\s]")
+
+
+class OnCommit(Way):
+    """Follows the memories that cite a line of the repository."""
+
+    needs: ClassVar[tuple[Operation, ...]] = ("supersede", "forget")
+
+    def __init__(self, memory_session: MemorySession) -> None:
+        super().__init__(memory_session)
+        self._cited: dict[str, Written] = {}
+        self._seen = ""
+        self._rewritten = 0
+
+    def take(self, session: Session, written: Sequence[Written]) -> Generator[Event, None, list[Written]]:
+        self.follow(written)
+        yield from ()
+        return list(written)
+
+    def follow(self, written: Sequence[Written]) -> None:
+        """Looks, from now on, at the lines that these cite."""
+        self._cited |= {each.name: each for each in written if Cited.of(each)}
+
+    def begin(self, session: Session) -> Iterator[Event]:
+        if session.commit == self._seen:
+            return
+        self._seen = session.commit
+        gone = []
+        for written in [each for each in self._cited.values() if self._concerns(each, session)]:
+            cited = Cited.of(written)
+            assert cited is not None, "only these are kept"
+            trace = self.memory_session.tools.repo.trace(*cited, session.commit)
+            if trace.state in ("moved", "renamed") and trace.path is not None:
+                source = Source(session.commit, trace.path, trace.line, _name_session(written))
+                moved = replace(written, item=replace(written.item, source=source))
+                yield from self.exchange(session, written, moved)
+            elif trace.state == "gone" and (changed := self._rewrite(session, written, cited)):
+                yield from self.exchange(session, written, changed)
+            elif trace.state == "gone":
+                gone.append(written)
+        yield from self.retire(session, gone)
+
+    def retire(self, session: Session, gone: Sequence[Written]) -> Iterator[Event]:
+        """Takes away what cites a line that is gone."""
+        return retire_written(self.memory_session, session, "gone", gone)
+
+    def _concerns(self, written: Written, session: Session) -> bool:
+        """Whether the commit goes on from the cited one, on the branch where the memory holds, and it is stored."""
+        repo, cited = self.memory_session.tools.repo, Cited.of(written)
+        branch = written.item.scope.branch or MAIN
+        return (
+            cited is not None
+            and self.is_stored(written.name)
+            and repo.history.find_branch(session.commit) == branch
+            and repo.contains(session.commit, cited.commit)
+        )
+
+    def exchange(self, session: Session, old: Written, new: Written) -> Iterator[Event]:
+        """The memory is replaced; if that fails, the old one is looked at again at the next commit."""
+        ids = self.memory_session.ids.pop(old.name)
+        yield from self.memory_session.write(session, "learn", [new], replaces=ids)
+        if self.memory_session.ids.get(new.name):
+            del self._cited[old.name]
+            self.follow([new])
+        else:
+            self.memory_session.ids[old.name] = ids
+
+    def _rewrite(self, session: Session, written: Written, cited: Cited) -> Written | None:
+        """The memory in the words of the line that stands there now; None: that is not mechanical."""
+        repo = self.memory_session.tools.repo
+        old, before = repo.line(*cited) or "", repo.files(cited.commit).get(cited.path, "").splitlines()
+        now = repo.files(session.commit).get(cited.path, "").splitlines()
+        new = [(at, line) for at, line in enumerate(now, 1) if line not in before]
+        near = max(new, key=lambda each: (_compare(old, each[1]), -abs(each[0] - cited.line)), default=None)
+        if near is None or _compare(old, near[1]) < LIKE:
+            return None
+        words = find_change(old, near[1])
+        if words is None or len(re.findall(_match_words(words[0]), written.item.text)) != 1:
+            return None
+        text = re.sub(_match_words(words[0]), lambda _: words[1], written.item.text)
+        source = Source(session.commit, cited.path, near[0], _name_session(written))
+        self._rewritten += 1
+        item = replace(written.item, text=text, source=source, at=session.at.isoformat())
+        return Written(name=f"rewritten:{session.id}:{self._rewritten}", item=item)
+
+
+def _name_session(written: Written) -> str | None:
+    return written.item.source.session if written.item.source else None
+
+
+def _compare(left: str, right: str) -> float:
+    return SequenceMatcher(None, _TOKEN.findall(left), _TOKEN.findall(right), autojunk=False).ratio()
+
+
+def find_change(old: str, new: str) -> tuple[str, str] | None:
+    """The one stretch of words in which two lines differ, as it stands in each; None: they differ otherwise."""
+    left, right = list(_TOKEN.finditer(old)), list(_TOKEN.finditer(new))
+    steps = SequenceMatcher(None, [each[0] for each in left], [each[0] for each in right], autojunk=False).get_opcodes()
+    changes = [step for step in steps if step[0] != "equal"]
+    if len(changes) != 1 or changes[0][0] != "replace":
+        return None
+    _, a, b, c, d = changes[0]
+    if not all(_WORD.fullmatch(each[0]) for each in (*left[a:b], *right[c:d])):
+        return None
+    return old[left[a].start() : left[b - 1].end()], new[right[c].start() : right[d - 1].end()]
+
+
+def _match_words(words: str) -> str:
+    """Matches these words where they stand alone."""
+    return rf"(?<![\w.\-/]){re.escape(words)}(?![\w\-/]|\.\w)"

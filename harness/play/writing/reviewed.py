@@ -1,0 +1,51 @@
+"""`reviewed`: what a session is not sure of waits until it is confirmed.
+
+It is confirmed when another session tells the same, or when the line that it cites still stands at a later commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+
+from harness.log.events import Event, Withheld
+from harness.log.parts import Written
+from harness.model.scenario import Session
+from harness.play.session import MemorySession
+from harness.play.writing.way import Cited, Way
+
+SURE = 0.5
+"""The confidence from which a memory is written at once; one that has none is."""
+
+
+class Reviewed(Way):
+    """Keeps unsure memories out of the store, and writes each once it is confirmed."""
+
+    def __init__(self, memory_session: MemorySession) -> None:
+        super().__init__(memory_session)
+        self._waiting: list[Written] = []
+
+    def begin(self, session: Session) -> Iterator[Event]:
+        yield from self.memory_session.write(session, "remark", self._release(lambda each: self._stands(each, session)))
+
+    def take(self, session: Session, written: Sequence[Written]) -> Generator[Event, None, list[Written]]:
+        read = self.memory_session.tools.classifier.read
+        unsure = [each for each in written if each.item.confidence is not None and each.item.confidence < SURE]
+        told = frozenset(fact for each in written if not each.noise for fact in read(each.item.text).asserted)
+        confirmed = self._release(lambda each: bool(read(each.item.text).asserted & told))
+        if unsure:
+            yield Withheld(session=session.id, at=session.at, items=tuple(unsure))
+        self._waiting += unsure
+        return [*confirmed, *(each for each in written if each not in unsure)]
+
+    def _release(self, confirmed: Callable[[Written], bool]) -> list[Written]:
+        """What waits no longer."""
+        found = [each for each in self._waiting if confirmed(each)]
+        self._waiting = [each for each in self._waiting if each not in found]
+        return found
+
+    def _stands(self, written: Written, session: Session) -> bool:
+        """Whether a later commit still says the line that it cites."""
+        cited, repo = Cited.of(written), self.memory_session.tools.repo
+        if cited is None or cited.commit == session.commit or not repo.contains(session.commit, cited.commit):
+            return False
+        return repo.trace(*cited, session.commit).state in ("same", "moved", "renamed")

@@ -1,0 +1,77 @@
+"""A memory as the model holds it, an answer as it is read, and how texts and times are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from harness.adapter import Hit, Item, Scope, Source
+from harness.model.sequence import PAST, Said
+
+State = Literal["live", "superseded", "gone"]
+
+
+class Differs(Exception):  # noqa: N818  a finding, not an error
+    def __init__(self, kind: str, says: str) -> None:
+        super().__init__(says)
+        self.kind, self.says = kind, says
+
+
+@dataclass(frozen=True)
+class Held:
+    """One memory as it must be now.
+
+    Attributes:
+        ids: Those it was acknowledged with.
+        open: It may be shown or not: the contract does not say.
+    """
+
+    item: Item
+    ids: tuple[str, ...]
+    state: State = "live"
+    earlier: tuple[str, ...] = ()
+    open: bool = False
+
+    @property
+    def expired(self) -> bool:
+        return self.item.expires == PAST
+
+
+def read_list(said: Said) -> list[Any]:
+    """Raises ValueError, as all that read an answer."""
+    if not isinstance(said.value, list):
+        raise ValueError(f"{str(said.value)[:80]!r} is no list")
+    return said.value
+
+
+def read_object(said: Said) -> dict[str, Any]:
+    if not isinstance(said.value, dict):
+        raise ValueError(f"{str(said.value)[:80]!r} is no object")
+    return said.value
+
+
+def read_hits(value: Any) -> list[Hit]:
+    return [read_hit(row) for row in read_list(Said(value=value))]
+
+
+def read_hit(row: Any) -> Hit:
+    """A hit as the wire has it."""
+    parts = {"source": Source, "scope": Scope}
+    return Hit(**{key: parts[key](**value) if key in parts else value for key, value in dict(row).items()})
+
+
+def squeeze(text: str) -> str:
+    return " ".join(text.split())
+
+
+def fold(text: str) -> str:
+    return squeeze(text).casefold()
+
+
+def moment(at: str | None) -> str | None:
+    """One moment, however it is written."""
+    try:
+        return datetime.fromisoformat(at).astimezone().isoformat() if at else None
+    except ValueError:
+        return at

@@ -1,0 +1,67 @@
+"""What a chat model did in a job, step by step, and what it made of a transcript: what it was told and said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from harness.log.calls import ModelCall, ToolUse
+from harness.log.events import Drafted, Worked
+from harness.metrics.view import Record
+from harness.report import words
+from harness.report.timeline.entries import BLOCK, show, small
+from harness.report.timeline.packed import Node, node
+
+
+def tell_steps(record: Record, works: Sequence[Worked], *, whole: bool) -> Iterator[Node]:
+    """Of each work that a model did by tools; a job that did not come to its end says why, whether `whole` or not."""
+    for work in works:
+        steps = [call for call in record.log.calls(work) if not call.decision]
+        if not steps:
+            continue
+        last = steps[-1]
+        if not last.answered:
+            yield node("p", "bad", f"\u2715 the model did not end its job, {last.outcome}: {show(last.why, 400)}")
+        if whole or not last.answered:
+            refused = sum(use.refused for step in steps for use in step.uses)
+            notes = [f"{refused} refused" if refused else "", _count_tokens(steps)]
+            heading = f"what {show(last.model or 'the model', 60)} did: {words.plural(len(steps), 'step')}"
+            parts = [part for number, step in enumerate(steps, 1) for part in _tell_step(number, step)]
+            if work.printed is not None:
+                printed = work.printed if isinstance(work.printed, str) else record.log.blobs.text(work.printed)
+                parts.append(_block(f"the program told of itself:\n{printed}"))
+            yield node("details", "", node("summary", "quiet", heading, small(*notes)), *parts)
+
+
+def tell_drafting(record: Record, drafted: Drafted, *, whole: bool) -> Iterator[Node]:
+    """What a chat writer made of a transcript; an answer that kept nothing says why, whether `whole` or not."""
+    calls, kept = record.log.calls(drafted), record.log.drafts(drafted)
+    if not calls[-1].answered:
+        yield node("p", "bad", f"\u2715 the model wrote nothing, {calls[-1].outcome}: {show(calls[-1].why, 400)}")
+    if whole or not calls[-1].answered:
+        lines = words.plural(len(record.log.told(drafted)), "line")
+        heading = f"what {show(calls[-1].model or 'the model', 60)} remembered: {len(kept)} of {lines}"
+        parts = [part for number, call in enumerate(calls, 1) for part in _tell_step(number, call)]
+        yield node("details", "", node("summary", "quiet", heading, small(_count_tokens(calls))), *parts)
+
+
+def _tell_step(number: int, step: ModelCall) -> Iterator[Node]:
+    yield node("p", "q", f"{number} {step.outcome}", small(_count_tokens([step]), show(step.why)))
+    if step.prompt:
+        yield _block(f"told:\n{step.prompt}")
+    if step.answer:
+        yield _block(f"said:\n{step.answer}")
+    yield from map(_tell_use, step.uses)
+
+
+def _tell_use(use: ToolUse) -> Node:
+    mark = "\u2715 " if use.refused else ""
+    return _block(f"{mark}{use.tool} {use.arguments}\n{use.result}")
+
+
+def _block(text: str) -> Node:
+    return node("pre", "", words.visible(text, BLOCK, lines=True))
+
+
+def _count_tokens(steps: Sequence[ModelCall]) -> str:
+    prompt, completion = (sum(getattr(each, name) for each in steps) for name in ("prompt_tokens", "completion_tokens"))
+    return f"{prompt:,} + {completion:,} tokens"

@@ -1,0 +1,118 @@
+"""Checks that cannot be fooled: nothing before the job, then the right value, or the wrong one for a wrong choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from harness.log.parts import Check
+from harness.machine import command
+from harness.model.job import Decision, Job
+from harness.model.scenario import Session
+from harness.repo import checks
+from harness.repo.checks import Work, WorkTrees
+from harness.selftest.proof import Count, ScenarioProof
+
+Values = Mapping[str, str | None]
+TIMES = 20
+"""How often a hidden test is run to see whether it is flaky."""
+
+
+def judge_checks(proof: ScenarioProof, work_trees: WorkTrees) -> Count:
+    """How many checks hold in every way in which their job can be done with at most one wrong decision."""
+    good = [_job(proof, work_trees, session, job) for session, job in proof.scenario.jobs()]
+    return Count(sum(good), sum(len(job.decisions) for _, job in proof.scenario.jobs()))
+
+
+def try_out(proof: ScenarioProof, work_trees: WorkTrees) -> Count:
+    """Tries checks as `judge_checks` does, each job done once: with all right options, every check has to print the
+    right one.
+    """
+    good = 0
+    for session, job in proof.scenario.jobs():
+        done = work_trees.do(proof.repo, session.commit, job, {each.id: each.right.value for each in job.decisions})
+        good += sum(
+            _prints(proof, job, each, "after all right options", done, each.right.value) for each in job.decisions
+        )
+        _runs(proof, job, done)
+    return Count(good, sum(len(job.decisions) for _, job in proof.scenario.jobs()))
+
+
+def _prints(proof: ScenarioProof, job: Job, decision: Decision, when: str, work: Work, wanted: str | None) -> bool:
+    check = next(check for check in work.checks if check.decision == decision.id)
+    if check.value == wanted:
+        return True
+    last = f": {line}" if check.exit and (line := _last_line(check)) else ""
+    outcome = f"prints '{check.value}'" if check.value is not None else f"prints nothing (exit {check.exit}{last})"
+    proof.breach(f"jobs.{job.id}.{decision.id}.check", f"{outcome} {when}, not {wanted or 'nothing'}")
+    return False
+
+
+def _last_line(ran: Check) -> str:
+    """What a command said last, as it may tell why it failed."""
+    return next((line.strip() for line in reversed(ran.output.splitlines()) if line.strip()), "")[:200]
+
+
+def _runs(proof: ScenarioProof, job: Job, work: Work) -> None:
+    for ran in work.ran:
+        if ran.exit:
+            proof.breach(f"jobs.{job.id}.run", f"'{' '.join(ran.command)}' exits {ran.exit} after all right options")
+
+
+def _job(proof: ScenarioProof, work_trees: WorkTrees, session: Session, job: Job) -> int:
+    """The decisions of a job whose checks hold: each way to do it, against each layer of tests."""
+
+    def do(values: Values) -> Work:
+        return work_trees.do(proof.repo, session.commit, job, values, visible=True)
+
+    right: Values = {decision.id: decision.right.value for decision in job.decisions}
+    before, after = do(dict.fromkeys(right)), do(right)
+    _runs(proof, job, after)
+    good = _passes(proof, job, "after all right options", after)
+    hangs = any(check.exit == command.LATE for check in after.checks)
+    good &= not hangs and _is_steady(proof, session, job, right)
+    bad = set()
+    for decision in job.decisions:
+        holds = [
+            _leaves_open(proof, job, decision, before),
+            _prints(proof, job, decision, "after all right options", after, decision.right.value),
+        ]
+        for value in decision.list_values():
+            if value != decision.right.value:
+                when, done = f"after the one wrong option '{value}'", do({**right, decision.id: value})
+                holds += [_prints(proof, job, decision, when, done, value), _passes(proof, job, when, done)]
+        bad |= {decision.id} if not all(holds) else set()
+    return len(job.decisions) - len(bad) if good else 0
+
+
+def _leaves_open(proof: ScenarioProof, job: Job, decision: Decision, work: Work) -> bool:
+    """Whether a check of an untouched work tree leaves the decision open: code may behave as it did of old, and a blank
+    has no value.
+    """
+    if not decision.in_code:
+        return _prints(proof, job, decision, "before the job", work, None)
+    check = next(check for check in work.checks if check.decision == decision.id)
+    if check.value != decision.right.value:
+        return True
+    proof.breach(f"jobs.{job.id}.{decision.id}.check", f"prints the right value '{check.value}' before the job")
+    return False
+
+
+def _passes(proof: ScenarioProof, job: Job, when: str, work: Work) -> bool:
+    """Whether the visible tests pass, as they have to whatever was decided: else they would tell what is right."""
+    for ran in work.visible:
+        if ran.exit:
+            words = " ".join(ran.command)
+            proof.breach(f"jobs.{job.id}.visible", f"'{words}' exits {ran.exit} {when}: {_last_line(ran)}")
+            return False
+    return True
+
+
+def _is_steady(proof: ScenarioProof, session: Session, job: Job, right: Values) -> bool:
+    """Whether each hidden test says the same over and over, in the same work tree."""
+    if not job.hidden:
+        return True
+    seen = checks.repeat(proof.repo, session.commit, job, right, TIMES)
+    flaky = [each.id for at, each in enumerate(job.decisions) if len({run[at].value for run in seen}) > 1]
+    for name in flaky:
+        proof.breach(f"jobs.{job.id}.{name}.check", f"does not say the same in {TIMES} runs over the same work tree")
+    return not flaky

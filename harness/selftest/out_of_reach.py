@@ -1,0 +1,141 @@
+"""Planted faults that no sequence of operations can show, and why. Other drills, or stories, see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+BYTES = "bytes on disk: no operation shows them"
+DISK = "looks at the disk, answers rightly"
+MODELS = "usage of models, which sequences do not ask for"
+OLDER = "a store of an older release: sequences are played with one release"
+AT_ONCE = "writes in flight at once: sequences write one thing after the other"
+SWITCHED = "another embedder: sequences are played with one"
+NAMES = "names as teams have them: sequences use others, and 1,000 operations do not find it"
+TEXTS = "notes as engineers write them: sequences write plainer ones, and 1,000 operations do not find it"
+ENDS = "dates: sequences write one clock and far ends, and 1,000 operations do not find it"
+UNFOUND = "4,000 operations do not find it"
+SELDOM = "1,000 operations do not find it"
+SUITE = "knows the suite, answers rightly"
+OUT_OF_REACH: Mapping[str, str] = {
+    **dict.fromkeys(
+        (
+            "Slow", "SlowNowAndThen", "SlowToStart", "SlowToWrite", "SlowToDelete", "SlowToUpdate", "SlowToList",
+        ),
+        "time: no promise of the contract",
+    ),
+    "ExpiresByTheWallClock": "time: ends of validity are in the years 2000 and 2999",
+    **dict.fromkeys(
+        (
+            "NeverAbstains", "DeletedTakePlaces", "PrefersTheSameBeginning", "PrefersTheNewestOfAFile",
+            "PrefersTheUsersOwn",
+        ),
+        "ranking: only membership by own text is judged"),
+    **dict.fromkeys(
+        (
+            "MarksOnly", "MarksInMemory", "MarksTodayByTheClock", "MarksForAllTime", "MarksTheFirstOnly",
+            "MarksEveryTextAlike", "MarkedTakePlaces", "MarkLosesTheSource", "MarkLosesTheConfidence",
+            "MarkStandsInTheText", "KeepsTheMarkedForTheRecord",
+        ),
+        "sequences mark nothing as ended"),
+    "CompactsTooMuch": "sequences delete few memories by id in one store",
+    "RemembersInHistory": "the contract does not say that the history of a deleted memory is empty",
+    "KeepsTheFirstDate": "the contract does not say which date an updated memory has",
+    **dict.fromkeys(
+        (
+            "ForgetsTwentyAtOnce", "ForgetsFiftyAtOnce", "ForgetsFiveHundredAtOnce", "ForgetsTheScopeInstead",
+        ),
+        "sequences forget few ids in one call",
+    ),
+    **dict.fromkeys(
+        ("DropsTheOldest", "DropsTheLeastUsed", "RefusesBeyondAThousand"),
+        "sequences hold fewer than a thousand memories",
+    ),
+    **dict.fromkeys(
+        (
+            "CachesMisses", "SkipsEqualTexts", "KeepsTheLastVersion", "KeepsThreeVersions",
+            "KeepsTheFirstVersions", "KeepsTwoMarks", "MarksHoldTheDifference", "IgnoresShortQuestions",
+            "PrunesAtNight", "FadesAfterAYear", "TidiesOnTheSecondDay",
+        ),
+        UNFOUND,
+    ),
+    **dict.fromkeys(
+        (
+            "DropsTheOwner", "KeepsTheOwnerOnly", "DropsTheBranchFolder", "TidiesNames", "CutsAddresses",
+            "KnowsTheDomainOnly", "DropsAddressTags", "ReadsReleasesAsNumbers", "ReadsNamesAsNumbers",
+            "CutsReleases", "TakesMainForNone", "TakesNoneForMain", "ComposesNames",
+            "DropsWhatIsNotShown", "LowersOrganisations", "MakesSlugs", "TakesUnderscoresForDashes",
+            "FlattensSlashes", "ComparesWords", "KeepsTheEndOfNames", "LeavesOutTheMiddle", "DropsGitSuffix",
+            "KnowsHeads", "KnowsRemotes", "DropsBrackets", "StemsNames",
+        ),
+        NAMES,
+    ),
+    **dict.fromkeys(
+        (
+            "RoundsDecimals", "DropsLeadingZeros", "DropsFlags", "DropsNegations", "DropsSigns",
+            "RewritesUnits", "KeepsTheFirstSentence", "TrimsPunctuation", "MasksAddresses",
+            "MasksCredentials", "MasksHosts", "StraightensQuotes", "DropsCodeBlocks", "DropsTables",
+            "DropsMarkdown", "DropsRepeatedLines", "DropsParentheses", "DropsQueries", "TidiesPaths",
+            "ShortensDigests", "WritesNumbersAsFloats", "RewritesWithRoundedNumbers",
+            "UpdatesTheFirstSentence", "RecallsOneLine", "RestoresWithoutZeros", "CutsSources", "PrefersHttps",
+            "RenumbersLists",
+        ),
+        TEXTS,
+    ),
+    **dict.fromkeys(
+        (
+            "TakesEveryClockForUtc", "KnowsNoSummer", "StoresTheClockAtHome", "DropsSeconds",
+            "KnowsNoLeapDay", "EndsMonthsAtTheThirtieth", "DatesFromTheEpoch", "RestoresUtc",
+            "EndsADayEarly", "EndsADayLate", "EndsAMonthLate", "EndsAYearEarly", "EndsAYearLate",
+            "EndsByTheClockThere", "EndsAtMidnight", "EndsOnTheFirstOfMarch",
+            "EndsBeforeTheEndOfTheMonth", "EndsBefore2038", "ComparesClocks",
+            "EndsOnTheDayAfterReopening", "MovesTheEndOnUpdate", "HoldsAtItsEnd", "WritesTwoDigits",
+        ),
+        ENDS,
+    ),
+    **dict.fromkeys(
+        (
+            "HidesFromWhoAsked", "UpdatesIntoTheAskersScope", "UpdatesACopyForTheAsker", "SparesProceduresOfAScope",
+            "RestoresTextsNotVectors", "RestoresWithoutHistory", "LosesEndsOnRestore", "ExpiredTakePlaces",
+            "IndexesTheBeginning", "StopsAtABlank", "ShiftsIdsAtABlank", "TakesZeroForNone",
+        ),
+        SELDOM,
+    ),
+    "EndsInOneTableOnly": ENDS,
+    "MergesIntoTheTwin": "a hit may show more around a text",
+    "NeedsAWord": "sequences write no text without a letter or digit",
+    "PacksManyIntoOne": "a hit may show more around a text",
+    **dict.fromkeys(("TokensBelowZero", "TokensBeyondCounting", "RaisesOnUsage", "HidesUsage"), MODELS),
+    **dict.fromkeys(
+        (
+            "LosesDatesOnUpgrade", "LosesSourcesOnUpgrade", "LosesScopesOnUpgrade",
+            "LosesMemoriesOnUpgrade", "LeavesTheIndexBehind", "ResurrectsOnUpgrade", "WritesToTheOldTable",
+            "RestoresItsBackup", "OpensOldStoresEmpty", "RefusesOldStores", "MigratesSlowly",
+            "TakesClocksForUtcOnUpgrade", "RoundsDecimalsOnUpgrade", "PairsAnewOnUpgrade",
+        ),
+        OLDER,
+    ),
+    **dict.fromkeys(("WritesTheFileItRead", "FailsWhenBusy", "RepeatsWhatWasSlow", "IndexesOneAtATime"), AT_ONCE),
+    **dict.fromkeys(("KeepsOldVectors", "FillsShortVectorsUp", "RefusesAnotherEmbedder", "EmbedsTheOldOnly"), SWITCHED),
+    **dict.fromkeys(("LooksAroundItsFile", "ImportsTheSuite", "KnowsItsNames"), SUITE),
+    **dict.fromkeys(
+        (
+            "LooksAboveItsFolders", "LooksAtItsParents", "WalksTheDisk", "ReadsTheRun", "ReadsTheNeighbours",
+            "ClosesItsOwnLog",
+        ),
+        DISK,
+    ),
+    **dict.fromkeys(
+        (
+            "LeavesVectors", "LeavesTexts", "LeavesALog", "LogsQueries", "LogsQueriesAndLeavesTexts",
+            "CompressesTheDeleted", "SnapsTheDeleted", "Lz4sTheDeleted", "ZstdsTheDeleted", "GzipsTheDeleted",
+            "ReversesTheDeleted", "CapitalisesTheDeleted", "KeepsTheDeletedInUtf32", "QuantisesTheDeleted",
+            "RoundsTheDeleted", "KeepsTrigrams", "CopiesToHome", "CopiesToTemporaryFolder", "CopiesBesideTheRoot",
+            "CopiesToAnUndeclaredFile", "PrintsTexts", "DeclaresAnEmptyFile", "CleansWhenAsked", "CleansOnClosing",
+            "KeepsMarksInFiles", "SealsAJournal", "SealsAJournalOfConstantSize", "ProjectsVectors",
+            "TurnsTheDeleted", "NumbersTheDeleted", "PacksTheNumbersOfTheDeleted", "ProjectsTheDeleted",
+            "KeepsPassages", "TurnsTheDeletedInATable", "MirrorsInATable", "EncodesTheDeleted",
+        ),
+        BYTES,
+    ),
+}  # fmt: skip
+"""Fault -> why no sequence shows it."""

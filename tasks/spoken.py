@@ -1,0 +1,58 @@
+"""What the transcripts of a story prove: each fact is told by messages that carry it, and none is told unnoticed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.model.facts import Fact
+from harness.model.scenario import Learn, Remember, Scenario, Session
+from harness.model.transcript import Message, find_problems
+from harness.text.classify import holds
+
+
+def problems(scenario: Scenario) -> Iterator[str]:
+    """`key: reason` of everything that does not hold; nothing of a story without transcripts."""
+    if not scenario.spoken:
+        return
+    for session in scenario.sessions:
+        key = f"transcripts.{session.id}"
+        if not session.transcript:
+            yield f"{key}: is missing or empty; each session of this story has one, or none has"
+            continue
+        yield from (f"{key}.{problem}" for problem in find_problems(session.transcript))
+        for at, message in enumerate(session.transcript, 1):
+            yield from (f"{key}.messages.{at}: {problem}" for problem in _find_slips(scenario, message))
+        yield from (f"{key}: {problem}" for problem in _find_untold(scenario, session))
+
+
+def _find_slips(scenario: Scenario, message: Message) -> Iterator[str]:
+    """Facts that a message carries without an anchor, and canaries of no fact."""
+    for name in sorted(message.marked):
+        if name not in scenario.by_id or not scenario.by_id[name].erasable:
+            yield f"holds the canary of '{name}', which is no fact with a canary"
+    for fact in scenario.facts:
+        if fact.id not in message.anchored and _carries(fact, [message]):
+            yield f"holds all forms of fact '{fact.id}' and has no anchor to it: tells, retracts or mentions"
+
+
+def _find_untold(scenario: Scenario, session: Session) -> Iterator[str]:
+    """What a session is said to have learnt or remarked, and no message of it says."""
+    learnt = {name for step in session.steps if isinstance(step, Learn) for name in step.facts}
+    for name in sorted(learnt | {name for message in session.transcript for name in message.tells}):
+        telling = [message for message in session.transcript if name in message.tells]
+        if not telling:
+            yield f"no message tells fact '{name}', which the session learns"
+        elif not _carries(scenario.by_id[name], telling):
+            yield f"the messages that tell fact '{name}' hold not all of its forms"
+    spoken = frozenset(name for message in session.transcript for name in message.anchored)
+    for step in session.steps:
+        for text in step.texts if isinstance(step, Remember) else ():
+            for name in text.asserts:
+                if name not in spoken:
+                    yield f"no message speaks of fact '{name}', which a remark of the session asserts"
+
+
+def _carries(fact: Fact, messages: list[Message]) -> bool:
+    if fact.erasable:
+        return any(fact.id in message.marked for message in messages)
+    return holds("\n".join(message.text for message in messages), fact.forms)

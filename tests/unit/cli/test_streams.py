@@ -1,0 +1,37 @@
+"""Streams that whoever starts the program has closed, as some services do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import paths
+
+MAIN = "from harness.cli import main; main()"
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_leads_nowhere(closed: str) -> None:
+    words = ["sh", "-c", f'"$0" -c "$1" list {closed}', sys.executable, MAIN]
+    done = subprocess.run(words, cwd=paths.ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("forgotten-runbook" in done.stdout) is (closed == "2>&-")
+
+
+def test_a_full_output_is_named_with_what_to_do() -> None:
+    words = ["sh", "-c", '"$0" -c "$1" --version >/dev/full', sys.executable, MAIN]
+    done = subprocess.run(words, cwd=paths.ROOT, capture_output=True, text=True, check=False)
+    said = "coldwarm: standard output or a file: no room is left on a disk of this machine: make room\n"
+    assert (done.returncode, done.stderr) == (3, said)
+
+
+def test_a_limit_of_our_own_files_is_said_with_what_to_do(tmp_path: Path) -> None:
+    short = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))"
+    run = ["run", "-s", "forgotten-runbook", "-b", "none", "-n", "0", "-d", "none", "--out", str(tmp_path)]
+    words = [sys.executable, "-c", f"{short}; {MAIN}", *run]
+    done = subprocess.run(words, cwd=paths.ROOT, capture_output=True, text=True, check=False)
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 3 and line.endswith("a file has come to the limit of its size: ulimit -f unlimited")

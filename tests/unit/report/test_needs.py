@@ -1,0 +1,70 @@
+"""Which memory for which need: the rules and the order that docs/choosing.md has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from harness import paths
+from harness.compare.rows import Way
+from harness.model.results import Results
+from harness.report.model import board, needs
+from harness.report.model.needs import NEEDS, Answer
+from tests.support.made_results import Said, play
+
+WAYS = [Way("append", "trusting"), Way("append", "newest"), Way("curated", "trusting"), Way("curated", "newest")]
+
+
+def own(done: int, paid: float) -> dict[str, list[Said]]:
+    hits: list[Said] = [(done, 10)] * 8
+    right: list[Said] = [(min(10, done + 2), 10)] * 8
+    return {
+        "jobs_done": hits, "decisions_right": right, "tokens_total": [paid] * 8,
+        "tokens_per_job": ["not-applicable"] * 8,
+    }  # fmt: skip
+
+
+def made(rows: Mapping[str, Sequence[tuple[int, float]]], cold: tuple[int, float] = (2, 4000.0)) -> Results:
+    """Of each row jobs of ten and tokens for each way, in 8 stories."""
+    return play(
+        {name: {way: own(*each) for way, each in zip(WAYS, said, strict=True)} for name, said in rows.items()},
+        own(*cold),
+    )
+
+
+def answer(results: Results, need: str) -> Answer:
+    return next(each for each in needs.answer(results, board.collect(results)) if each.need.id == need)
+
+
+def test_the_fewest_tokens_stand_first_by_the_worst_way_of_reading_in_the_mode_of_the_board() -> None:
+    """Not by the cheapest way of reading, nor by the way of writing that the row's number is not of."""
+    found = made(
+        {
+            "cheap-at-best": [(2, 10.0), (2, 10.0), (8, 800.0), (4, 4000.0)],
+            "steady": [(2, 9000.0), (2, 9000.0), (5, 2000.0), (5, 2500.0)],
+            "right": [(2, 9000.0), (2, 9000.0), (9, 6300.0), (9, 6300.0)],
+        }
+    )
+    assert [row.name for row, _ in answer(found, "tokens").fit] == ["steady", "right", "cheap-at-best"]
+    assert [row.name for row, _ in answer(found, "helps").fit] == ["right", "steady", "cheap-at-best"]
+    assert {row.name: price for row, price in answer(found, "tokens").fit}["steady"].endswith(
+        "400\u2013500 tokens a job"
+    )
+
+
+def test_who_completes_nothing_or_costs_more_than_no_memory_does_not_cost_the_fewest_tokens() -> None:
+    found = answer(
+        made({"dear": [(5, 25000.0)] * 4, "idle": [(0, 100.0)] * 4, "sound": [(5, 2000.0)] * 4}, (5, 5000.0)), "tokens"
+    )
+    assert [row.name for row, _ in found.fit] == ["sound"]
+    told = {row.name: why for row, why in found.others}
+    assert told["dear"] == "append: 500% of no memory; completes 40 of 80 jobs, no memory 40"
+    assert told["idle"] == "no job completed, paid for nothing"
+
+
+def test_the_document_has_each_need_and_the_page_says_its_order() -> None:
+    rows = re.findall(r"^\| ([A-Z][^|]*) \|", (paths.ROOT / "docs" / "choosing.md").read_text("utf-8"), re.MULTILINE)
+    assert rows[: len(NEEDS)] == [need.asks for need in NEEDS]
+    page = (paths.ROOT / "reports" / "templates" / "sure.html.j2").read_text("utf-8")
+    assert "the most right decisions first, by the lowest count over the ways of reading" in page
+    assert "Where tokens are the need, the fewest first, by the highest count" in page
