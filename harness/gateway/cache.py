@@ -10,9 +10,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from filelock import FileLock
+
 from harness.gateway.embedder import EmbedderError, Encoder
 
 _SLICE = 64  # texts claimed, embedded and stored at a time: what a kill can lose, and how long others wait
+_PATIENCE = 30  # seconds in which another process may be at the file
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS embedding (key BLOB PRIMARY KEY, vector BLOB, tokens INTEGER, cut INTEGER, sum BLOB)"
 )
@@ -195,7 +198,12 @@ class _Store:
 
     def _open(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        link = sqlite3.connect(self._path, timeout=30, isolation_level=None, check_same_thread=False)
+        # One process at a time: where two change the journal of a new file, SQLite refuses one at once, whatever `timeout`.
+        with FileLock(self._path.with_name(self._path.name + ".lock"), timeout=_PATIENCE, poll_interval=0.005):
+            return self._link_up()
+
+    def _link_up(self) -> sqlite3.Connection:
+        link = sqlite3.connect(self._path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
         link.text_factory = bytes  # a damaged value must reach its checksum, whatever it looks like
         try:
             link.execute("PRAGMA journal_mode = WAL")

@@ -218,6 +218,21 @@ def test_processes_share_one_file(path: Path, caplog: pytest.LogCaptureFixture) 
     assert not said(caplog)
 
 
+def test_those_who_make_the_file_at_the_same_time_all_get_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for number in range(40):  # one of 50 failed
+        path = tmp_path / str(number) / "embeddings.sqlite"
+        start = threading.Barrier(4)
+
+        def make(path: Path = path, start: threading.Barrier = start) -> None:
+            start.wait()
+            EmbeddingCache(path, FakeEmbedder()).close()
+
+        with ThreadPoolExecutor(4) as pool:
+            for made in [pool.submit(make) for _ in range(4)]:
+                made.result()
+    assert not said(caplog)
+
+
 @pytest.mark.parametrize(
     "damage",
     [
