@@ -198,7 +198,7 @@ class _Store:
 
     def _open(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        # One process at a time: where two change the journal of a new file, SQLite refuses one at once, whatever `timeout`.
+        # One process at a time: of two that change a new file's journal SQLite refuses one at once, whatever `timeout`.
         with FileLock(self._path.with_name(self._path.name + ".lock"), timeout=_PATIENCE, poll_interval=0.005):
             return self._link_up()
 

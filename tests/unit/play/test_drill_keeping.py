@@ -217,8 +217,8 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
         "once more", "told", "retold", "version", "history", "short", "history reopened", "at once", "beside",
         "forgotten",
         *(f"day {day}" for day in (*repeating.AFTER, *repeating.AT_LAST)),
-        "former", "former until", "marked", "marked since", "marked until", "marked standing", "reopened since", "reopened until",
-        "reopened standing", "unmarked", "gone",
+        "former", "former until", "marked", "marked since", "marked until", "marked standing",
+        "reopened since", "reopened until", "reopened standing", "unmarked", "gone",
     ]  # fmt: skip
     assert {call.request["k"] for call in calls if call.op == "recall"} == {1, 5, 20}
     unknown = [call for call in calls if call.step == "unknown"]
