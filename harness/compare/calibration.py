@@ -146,6 +146,8 @@ def calibrate(folders: Sequence[Folder]) -> list[Calibration]:
     if not chat_logs or not scripted:
         lacking = "a reader with a model" if not chat_logs else "the scripted reader"
         raise CalibrationError(f"none of these runs is by {lacking}: name runs of both, of the same cells")
+    if any(set(READ_POLICIES) - {*log.opened.reads} for log in scripted.values() if log.trial.backend):
+        raise CalibrationError(f"the scripted run does not read in all of {len(READ_POLICIES)} ways: play it again")
     found = []
     for reader in sorted({log.trial.reader for log in chat_logs}):
         own = [log for log in chat_logs if log.trial.reader == reader]

@@ -16,7 +16,7 @@ from harness.log.folder import Folder
 from harness.metrics.completion import done
 from harness.metrics.view import View
 from harness.model.prices import Prices
-from harness.model.trial import SCRIPTED, WritePolicy, list_policies, split_reader
+from harness.model.trial import SCRIPTED, WritePolicy, split_reader
 
 Payer = Literal["reader", "writer", "backend"]
 
@@ -168,7 +168,7 @@ def join(rows: Iterable[Cost]) -> list[Cost]:
 def _list_views(views: Iterable[View]) -> Iterator[View]:
     """One of each trial: that of the read policy which the headline shows."""
     for view in views:
-        if view.read_policy in (None, list_policies(view.log.trial.reader)[0]):
+        if view.read_policy in (None, *view.log.opened.reads[:1]):
             yield view
 
 

@@ -13,7 +13,7 @@ from harness.log.calls import Draft, ModelCall, OwnCount
 from harness.log.parts import ChatRefused, Check, Checked, Choice, Found, Read, Sighting, Weight, Written
 from harness.model.backend import Backend, Fault
 from harness.model.facts import Stratum
-from harness.model.trial import Model, ReadPolicy, Trial
+from harness.model.trial import FORMER_READS, SCRIPTED, Model, ReadPolicy, Trial
 
 SCHEMA = 2
 """2: lines are numbered, and the last one is sealed (harness/log/lines.py); the events are those of 1."""
@@ -54,6 +54,12 @@ class Event(Model):
 
 
 class Opened(Event):
+    """The opening event: who plays what.
+
+    Attributes:
+        policies: The ways in which its reader reads; none in the cold arm, and in logs of before.
+    """
+
     kind: Literal["opened"] = "opened"
     log_schema: int = SCHEMA
     protocol: int = PROTOCOL
@@ -63,6 +69,14 @@ class Opened(Event):
     digests: Mapping[str, str]
     canaries: Mapping[str, str] = {}
     host: Mapping[str, str] = {}
+    policies: tuple[ReadPolicy, ...] = ()
+
+    @property
+    def reads(self) -> tuple[ReadPolicy, ...]:
+        """The ways in which its reader reads, the headline's first; none without a memory."""
+        if self.trial.backend is None:
+            return ()
+        return self.policies or (FORMER_READS if self.trial.reader == SCRIPTED else ("model",))
 
 
 class Began(Event):

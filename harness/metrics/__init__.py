@@ -97,8 +97,7 @@ def _views(logs: Sequence[Log]) -> Iterator[list[View]]:
     for record in records:
         beside = controls[record.log.opened.scenario.blob]
         cold, oracle, stale_oracle = (_nearest(record, beside, name) for name in (None, "oracle", "stale_oracle"))
-        policies = list_policies(record.log.trial.reader) if record.log.trial.backend else (None,)
-        yield [View(record, policy, cold, oracle, stale_oracle) for policy in policies]
+        yield [View(record, policy, cold, oracle, stale_oracle) for policy in record.log.opened.reads or (None,)]
 
 
 def _records(logs: Sequence[Log]) -> list[Record]:

@@ -209,7 +209,7 @@ _RECALL = (
 _K = "; in reading order; a fault counts 0"
 _ASKED = {"identifier": "by identifier", "plain": "plainly", "paraphrase": "in other words"}
 _CUT = "another cut of what `recall` counts"
-RECALL, CHANCE = "recall", "chance_at_k"
+RECALL, CHANCE, PAST = "recall", "chance_at_k", "history_recall"
 METRICS = (
     metric(
         RECALL, "higher", "proportion", f"{_RECALL}; unclear entries assert nothing; a fault is a miss", recall,
@@ -305,11 +305,11 @@ METRICS = (
         label="unknown questions met with silence",
     ),
     metric(
-        "history_recall", "higher", "proportion",
+        PAST, "higher", "proportion",
         "probes about the past, asked as of the last session in which the gold fact held, of which one of the first k "
         "entries within the budget asserts or mentions it / such probes", history_recall, version=3,
         aside="no column is about the past; `recall` leaves these probes out",
-        words=Words(RECALLED),
+        words=Words(RECALLED, contrasted=17),
         label="past rules recalled when asked for",
     ),
 )  # fmt: skip

@@ -17,10 +17,12 @@ WritePolicy = Literal[
 """What an agent does with its memory beside adding what it learnt: harness/play/writing has each."""
 USUAL_WRITES: tuple[WritePolicy, ...] = ("append", "curated")
 """Those that are played unless others are asked for."""
-ReadPolicy = Literal["trusting", "newest", "verifying", "model"]
+ReadPolicy = Literal["trusting", "newest", "verifying", "careful", "model"]
 """model: a chat model reads what came back, and believes what it will."""
-READ_POLICIES: tuple[ReadPolicy, ...] = ("trusting", "newest", "verifying")
-"""Those of the scripted reader."""
+READ_POLICIES: tuple[ReadPolicy, ...] = ("trusting", "newest", "verifying", "careful")
+"""Those of the scripted reader, as harness/play/readers/scripted.py follows them."""
+FORMER_READS: tuple[ReadPolicy, ...] = ("trusting", "newest", "verifying")
+"""Those of a log that names none: it was written before there were others."""
 DrillSize = int | Literal["least"]
 """least: of each drill the size at which the self-test proves that it catches every planted fault."""
 Feed = Literal["facts", "sessions", "native"]

@@ -73,7 +73,13 @@ def play(
     backend = store.backend if store else None
     story = tools.blobs.put(part.scenario.model_dump_json(by_alias=True).encode())
     yield Opened(
-        trial=part.trial, backend=backend, scenario=story, digests=part.digests, canaries=part.canaries, host=tools.host
+        trial=part.trial,
+        backend=backend,
+        scenario=story,
+        digests=part.digests,
+        canaries=part.canaries,
+        host=tools.host,
+        policies=tuple(tools.reader.policies) if store else (),
     )
     if store is None:
         yield from _cold(part, tools)

@@ -76,9 +76,9 @@ def plural(n: int, noun: str, several: str = "") -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {several or f'{noun}s'}"
 
 
-def join_words(parts: Sequence[str]) -> str:
+def join_words(parts: Sequence[str], last: str = "and") -> str:
     """a, b and c."""
-    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
+    return f"{', '.join(parts[:-1])} {last} {parts[-1]}" if len(parts) > 1 else "".join(parts)
 
 
 def count_missed(pooled: Pooled) -> list[tuple[str, int]]:

@@ -138,7 +138,7 @@ def list_decisions(proof: ScenarioProof) -> Iterator[tuple[Session, Job, Decisio
 
 
 def check_oracle(proof: ScenarioProof, work_trees: WorkTrees) -> Count:
-    """Decisions that are right with only the gold in memory. A verifying reader may be misled: that is noted."""
+    """Decisions that are right with only the gold in memory. Who checks git may be misled: that is noted."""
     return _check_bound(
         proof, play_scenario(proof, "oracle", work_trees), "oracle", "right", list(list_decisions(proof))
     )
@@ -165,8 +165,8 @@ def _check_bound(
         if wrong:
             end = seen[wrong[0]]
             proof.breach(key, f"{name}, {' and '.join(wrong)}: {_describe_end(end)}, not {wanted}")
-        elif seen["verifying"].outcome != wanted:
-            proof.note(key, f"{name}, verifying: {_describe_end(seen['verifying'])}")
+        elif misled := [policy for policy in READ_POLICIES if seen[policy].outcome != wanted]:
+            proof.note(key, f"{name}, {' and '.join(misled)}: {_describe_end(seen[misled[0]])}")
         good += not wrong
     return Count(good, len(cases))
 

@@ -33,7 +33,7 @@ from harness.log.parts import Check, Checked, Choice, Found, Read, Sighting, Spa
 from harness.log.reader import Log, read
 from harness.model.backend import Backend, Declared, Fault
 from harness.model.scenario import Scenario
-from harness.model.trial import READ_POLICIES, ReadPolicy, Trial
+from harness.model.trial import READ_POLICIES, ReadPolicy, Trial, list_policies
 
 HOME = Scope(repo="shop", org="lantern")
 CANARIES = {"pin": "cw-pin-41b7", "key": "cw-key-93d2"}
@@ -172,7 +172,14 @@ class Tape:
         made = Backend(name=backend, version="1", support=support, control=control) if backend else None
         place = self.blobs.put(scenario.model_dump_json(by_alias=True).encode())
         self.events: list[Event] = [
-            Opened(trial=self.trial, backend=made, scenario=place, digests={}, canaries=CANARIES)
+            Opened(
+                trial=self.trial,
+                backend=made,
+                scenario=place,
+                digests={},
+                canaries=CANARIES,
+                policies=list_policies(self.trial.reader) if backend else (),
+            )
         ]
 
     @property

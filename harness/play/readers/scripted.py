@@ -98,11 +98,17 @@ def _from_memory(context: Context, decision: Decision, entries: Sequence[ReadEnt
     if not usable or context.policy is None:
         return None
     standings: dict[int, SourceStanding] = {}
-    if context.policy == "verifying":
+    if context.policy in ("verifying", "careful"):
         standings = {entry.position: _verify(context, decision, entry, outcome) for entry, _ in usable}
-        usable.sort(key=lambda pair: TRUST.index(standings[pair[0].position]))
-    elif context.policy == "newest":
+    # Sorted by what counts least first: what is equal stays as the backend ranked it.
+    if context.policy == "careful":
+        usable.sort(key=lambda pair: pair[0].hit.confidence or 0.0, reverse=True)
+    if context.policy in ("newest", "careful"):
         usable.sort(key=lambda pair: moment(pair[0].hit.created) or UNDATED, reverse=True)
+    if context.policy == "verifying":
+        usable.sort(key=lambda pair: TRUST.index(standings[pair[0].position]))
+    elif context.policy == "careful":  # a note that cites nothing may still be newer than one whose line stands
+        usable.sort(key=lambda pair: standings[pair[0].position] == "contradicted")
     entry, option = usable[0]
     return Choice(
         decision=decision.id,

@@ -9,7 +9,7 @@ from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Pooled, Results
 from harness.model.trial import READ_POLICIES, USUAL_WRITES, ReadPolicy, WritePolicy
 from harness.report.charts.chart import Chart, count, counts, finish, rank, show, tell, within
-from harness.report.charts.sheet import BLUE, INK, PALE, SOFT, VERMILLION, WIDTH, Dash, Scale, Shape, Sheet
+from harness.report.charts.sheet import BLUE, GREEN, INK, PALE, SOFT, VERMILLION, WIDTH, Dash, Scale, Shape, Sheet
 from harness.report.model import ways
 
 NAME, TITLE = "policies", "What it changes how memory is written and read"
@@ -24,6 +24,7 @@ LOOK: Mapping[ReadPolicy, tuple[Shape, str, Dash]] = {
     "trusting": ("circle", INK, ()),
     "newest": ("triangle", VERMILLION, (5.0, 3.0)),
     "verifying": ("square", BLUE, (1.5, 2.0)),
+    "careful": ("diamond", GREEN, (6.0, 2.0, 1.5, 2.0)),
 }
 _TALL, _APART = 112, 13
 PolicyTable = Mapping[tuple[str, WritePolicy, ReadPolicy], Mapping[str, Pooled]]
@@ -110,7 +111,7 @@ def _panel(sheet: Sheet, left: float, top: float, told_of: Mapping[tuple[WritePo
             pooled = told_of.get((write, read))
             if pooled is not None:
                 shape, colour, _ = LOOK[read]
-                x = ends[at] + (nth - 1) * 4
+                x = ends[at] + (nth - 1.5) * 4
                 if pooled.value is not None:
                     sheet.interval(pooled.interval, up, x, colour, upright=True)
                     sheet.mark(x, up(pooled.value), shape, colour, size=6)
@@ -119,7 +120,7 @@ def _panel(sheet: Sheet, left: float, top: float, told_of: Mapping[tuple[WritePo
     for nth, read in enumerate(READ_POLICIES):
         first, then = (told_of.get((write, read)) for write in WRITES)
         if first and then and first.value is not None and then.value is not None:
-            shift = (nth - 1) * 4
+            shift = (nth - 1.5) * 4
             _, colour, dash = LOOK[read]
             sheet.line(
                 (ends[0] + shift, up(first.value)),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from harness.metrics.acting import STALE_USE
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.metrics.dropped import DROPPED
+from harness.metrics.recall import PAST
 from harness.metrics.tokens import TOKENS_TOTAL
 from harness.model.results import Results
 from harness.model.trial import READ_POLICIES, WritePolicy
@@ -18,7 +19,7 @@ from harness.report.model import ways
 NAME, TITLE = "ways", "Ways to write, down, and ways to read, across"
 HEADS = (
     "backend", "write", *(f"right: {read}" for read in READ_POLICIES), "acted on stale", "true memories dropped",
-    "tokens a story",
+    "past rules recalled", "tokens a story",
 )  # fmt: skip
 _LEFT, _RIGHT, _ROW = 130.0, 330.0, 20.0
 
@@ -38,7 +39,7 @@ def _list_rows(results: Results, name: str) -> Iterator[tuple[str, ...]]:
     for spread in ways.spreads(results, name, DECISIONS_RIGHT):
         assert spread.write is not None, "rows with a memory have a way of writing"
         reads = (_tell(results, name, DECISIONS_RIGHT, spread.write, read) for read in READ_POLICIES)
-        others = (_tell(results, name, measure, spread.write) for measure in (STALE_USE, DROPPED, TOKENS_TOTAL))
+        others = (_tell(results, name, measure, spread.write) for measure in (STALE_USE, DROPPED, PAST, TOKENS_TOTAL))
         yield show(name), ways.WRITES[spread.write], *reads, *others
 
 

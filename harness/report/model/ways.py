@@ -34,6 +34,7 @@ READS: Mapping[ReadPolicy, str] = {
     "trusting": "takes the first note it gets",
     "newest": "takes the newest note",
     "verifying": "checks its notes against git",
+    "careful": "takes the newest note that git does not contradict",
     "model": "is a chat model",
 }
 """What an agent does under a read policy."""

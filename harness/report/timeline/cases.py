@@ -10,7 +10,7 @@ from harness.log.receipts import Receipt, read
 from harness.metrics.acting import STALE_USE
 from harness.metrics.view import Record
 from harness.model.cells import Cell
-from harness.model.trial import Measured, NotMeasured, ReadPolicy, list_policies
+from harness.model.trial import Measured, NotMeasured, ReadPolicy
 from harness.report import words
 from harness.report.timeline.entries import check_source, describe, place, proof, quote, show, small
 from harness.report.timeline.packed import Node, node
@@ -100,8 +100,7 @@ def _case(record: Record, measure: str, ref: str, cited: Sequence[Cell]) -> _Cas
     line, entry = min(found.line, len(record.log.events)), found.entry
     event = record.log.events[line - 1]
     if isinstance(event, Recalled) and measure == STALE_USE:
-        policies = list_policies(record.log.trial.reader)
-        readers = [policy for policy in policies if policy in {cell.read_policy for cell in cited}]
+        readers = [policy for policy in record.log.opened.reads if policy in {cell.read_policy for cell in cited}]
         where = f"{event.at:%Y-%m-%d}, session {event.session}, reading {words.join_words(readers)}"
         return line, _decision(record, event, readers), where
     if isinstance(event, Recalled) and entry is not None and entry < len(record.entries(line, event)):

@@ -1,6 +1,6 @@
 """One trial told in story time, as a tree of words: what was written, asked, decided and deleted, and what went wrong.
 
-The three read policies of a trial read the same memories, so they are rows of each decision, not stories of their own.
+The read policies of a trial read the same memories, so they are rows of each decision, not stories of their own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from harness.metrics import recall, staleness
 from harness.metrics.view import PhrasingSeen, Record, View
 from harness.model.job import Decision, Job
 from harness.model.scenario import Session
-from harness.model.trial import ReadPolicy, list_policies
+from harness.model.trial import ReadPolicy
 from harness.report import words
 from harness.report.timeline import deletions
 from harness.report.timeline.entries import BLOCK, fact, list_entries, place, proof, quote, show, small, verdict
@@ -271,7 +271,7 @@ class Telling:
 
     def _contrast(self, job: Job, decision: Decision) -> Iterator[tuple[str, DecisionTaken]]:
         """The same decision without memory, with only gold, with only superseded facts, where these were played."""
-        usual = list_policies(self.record.log.trial.reader)[0]
+        usual = next(iter(self.record.log.opened.reads), None)
         others: list[tuple[str, Record | None, ReadPolicy | None]] = [("cold", self.view.cold, None)]
         others += [("oracle", self.view.oracle, usual), ("stale oracle", self.view.stale_oracle, usual)]
         for name, record, policy in others:

@@ -14,7 +14,7 @@ from harness.log.calls import ModelCall
 from harness.log.events import Worked
 from harness.log.folder import Folder
 from harness.model.scenario import Scenario
-from harness.model.trial import READ_POLICIES, ReadPolicy
+from harness.model.trial import READ_POLICIES, ReadPolicy, list_policies
 from harness.report.outputs import calibration as calibrated
 from tests.support.logs import NEW, OLD, STORY, Tape, story
 
@@ -30,7 +30,9 @@ def write(root: Path, *tapes: Tape) -> Folder:
 
 def tape(root: Path, reader: str, name: str = "store", scenario: Scenario = STORY) -> Tape:
     made = Tape(root, name, scenario=scenario)
-    opened = made.events[0].model_copy(update={"trial": made.trial.model_copy(update={"reader": reader})})
+    opened = made.events[0].model_copy(
+        update={"trial": made.trial.model_copy(update={"reader": reader}), "policies": list_policies(reader)}
+    )
     made.events[0] = opened
     made.trial = made.trial.model_copy(update={"reader": reader})
     return made
@@ -56,7 +58,12 @@ def asked(root: Path, tool: str | None, *, outcome: str = "chose", shown: str = 
     return made
 
 
-ALL: dict[ReadPolicy, str | None] = {"trusting": "alphadeploy", "newest": "betadeploy", "verifying": None}
+ALL: dict[ReadPolicy, str | None] = {
+    "trusting": "alphadeploy",
+    "newest": "betadeploy",
+    "verifying": None,
+    "careful": None,
+}
 
 
 def test_decisions_are_paired_by_cell_and_counted_by_policy(tmp_path: Path) -> None:
@@ -64,7 +71,7 @@ def test_decisions_are_paired_by_cell_and_counted_by_policy(tmp_path: Path) -> N
     (found,) = calibration.calibrate([folder])
     (row,) = found.rows
     assert (found.reader, row.decisions, found.unasked, found.otherwise, found.unpaired) == ("choice@m", 1, 1, 0, 0)
-    assert dict(row.equal) == {"trusting": 0, "newest": 1, "verifying": 0}
+    assert dict(row.equal) == {"trusting": 0, "newest": 1, "verifying": 0, "careful": 0}
     assert dict(row.model) == {"right": 1} and dict(row.scripted["trusting"]) == {"stale": 1}
     assert found.nearest is None and {fit.ranks for fit in found.fits} == {"cannot-say"}
 
@@ -141,7 +148,7 @@ def test_of_a_reader_that_does_jobs_every_decision_counts_whatever_it_was_shown(
     found = calibration.calibrate([write(tmp_path, scripted(tmp_path, ALL), does_jobs(tmp_path, "betadeploy"))])[0]
     (row,) = found.rows
     assert (found.jobs, row.decisions, found.unasked, found.otherwise) == (True, 2, 0, 0)
-    assert dict(row.equal) == {"trusting": 1, "newest": 2, "verifying": 1}
+    assert dict(row.equal) == {"trusting": 1, "newest": 2, "verifying": 1, "careful": 1}
     page = calibrated.page([found])
     assert "2 decisions in jobs that the model did" in page and "words of its own" in page
 
@@ -230,7 +237,7 @@ def test_where_nothing_can_be_said_it_says_why(model: Mapping[str, float], stori
 def test_the_nearest_policy_leads_in_every_resample_or_there_is_none() -> None:
     near, far = Taken("new", "right"), Taken("old", "stale")
     condition = Condition("a", "append", 20, control=False)
-    rules: dict[ReadPolicy, Taken] = {"trusting": far, "newest": near, "verifying": far}
+    rules: dict[ReadPolicy, Taken] = {"trusting": far, "newest": near, "verifying": far, "careful": far}
     told = [PairedDecision("m", condition, f"s{at}", near, rules) for at in range(12)]
     assert calibration._find_nearest(told) == "newest"
     assert calibration._find_nearest(told[:9]) is None
@@ -290,4 +297,4 @@ def test_stories_of_both_are_averaged_before_they_are_resampled(tmp_path: Path) 
     tapes += [asked(tmp_path, "betadeploy", scenario=each) for each in twins]
     found = calibration.calibrate([write(tmp_path, *tapes)])[0]
     assert (found.scenarios, found.nearest) == (12, "newest")
-    assert [fit.share for fit in found.fits] == [0.0, 1.0, 0.0] and found.fits[1].interval
+    assert [fit.share for fit in found.fits] == [0.0, 1.0, 0.0, 0.0] and found.fits[1].interval

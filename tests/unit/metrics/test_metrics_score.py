@@ -30,8 +30,8 @@ def test_a_warm_trial_has_a_cell_for_each_read_policy_and_a_cold_one_has_one(tmp
     log = Tape(tmp_path).played().jobs("betadeploy").log()
     cells = score([log, cold(tmp_path, "betadeploy")])
     assert [cell.read_policy for cell in cells] == [*READ_POLICIES, None]
-    assert [cell.arm for cell in cells] == ["warm"] * 3 + ["cold"]
-    assert len({cell.id for cell in cells}) == 4
+    assert [cell.arm for cell in cells] == ["warm"] * len(READ_POLICIES) + ["cold"]
+    assert len({cell.id for cell in cells}) == len(cells)
     assert all(list(cell.measures) == list(DEFINITIONS) for cell in cells)
     assert cells[0].log == log.path.name
     assert cells[0].log_sha256 == log.sha256
@@ -46,7 +46,7 @@ def test_only_what_depends_on_reading_differs_between_policies(tmp_path: Path) -
         tape.work(job, {"tool": "alphadeploy", "port": "8123"}, policy="trusting")
         tape.work(job, {"tool": "betadeploy", "port": "8123"}, policy="newest")
         tape.work(job, {"tool": "betadeploy", "port": None}, policy="verifying")
-    trusting, newest, verifying = score([tape.log()])
+    trusting, newest, verifying, _ = score([tape.log()])
     values = [cell.measures["decisions_right"] for cell in (trusting, newest, verifying)]
     assert [value.hits for value in values if isinstance(value, Measured)] == [2, 4, 2]
     for metric in METRICS:
@@ -121,7 +121,7 @@ def _counts(measure: object) -> tuple[float | None, int | None]:
 
 def test_a_preview_is_what_the_first_policy_scores_without_other_logs(tmp_path: Path) -> None:
     tape = Tape(tmp_path).played()
-    for policy, tool in zip(READ_POLICIES, ("alphadeploy", "betadeploy", None), strict=True):
+    for policy, tool in zip(READ_POLICIES, ("alphadeploy", "betadeploy", None, "betadeploy"), strict=True):
         tape.work("order", {"tool": tool, "port": "8123"}, policy=policy)
     names = ("recall", "decisions_right", "missing", "harm", "tokens_agent")
     log = tape.log()
@@ -145,7 +145,7 @@ def test_a_trial_that_cannot_be_scored_spoils_no_other(tmp_path: Path, monkeypat
     pool = vars(Record)["pool"].func
     monkeypatch.setattr(Record, "pool", property(lambda record: pool(record) // (2 - record.log.trial.seed)))
     *cells, last = score([sound, broken])
-    assert [cell.measures["recall"].status for cell in cells] == ["measured"] * 3
+    assert [cell.measures["recall"].status for cell in cells] == ["measured"] * len(READ_POLICIES)
     assert {(each.status, getattr(each, "reason", "")[:39]) for each in last.measures.values()} == {
         ("failed", "coldwarm broke on it: ZeroDivisionError")
     }

@@ -111,9 +111,28 @@ def test_verifying_ranks_by_what_git_says_at_head(story: tuple[Scenario, Repo]) 
     assert (made.value, made.standing) == ("harborline", "contradicted")
 
 
+def test_careful_takes_the_newest_that_git_does_not_contradict(story: tuple[Scenario, Repo]) -> None:
+    gone = dated(OLD, "2024-01-04", source=source(story, "0001"))
+    stands = dated(NEW, "2024-01-02", source=source(story, "0002"))
+    told = dated(OLD, "2024-01-03")
+    assert choice(story, gone, stands, policy="careful", number="0002").entry == 1
+    made = choice(story, gone, stands, told, policy="careful", number="0002")
+    assert (made.entry, made.standing) == (2, "unverifiable")  # newer than the line that stands
+    assert choice(story, gone, policy="careful", number="0002").value == "harborline"  # better than nothing
+
+
+def test_careful_takes_of_one_day_the_surest(story: tuple[Scenario, Repo]) -> None:
+    hits = [dated(OLD, "2024-01-03", confidence=each) for each in (None, 0.4, 0.9)]
+    assert choice(story, *hits, policy="careful").entry == 2
+    assert choice(story, *hits, dated(NEW, "2024-01-04"), policy="careful").value == "kestrelway"
+
+
 def test_verifying_pays_for_each_line_that_it_looks_up(story: tuple[Scenario, Repo]) -> None:
     hits = [Hit("a", OLD, source=source(story, "0001")), Hit("b", NEW, source=source(story, "0002")), Hit("c", OLD)]
-    trusting, verifying = (work(story, *hits, policy=policy) for policy in ("trusting", "verifying"))
+    trusting, verifying, careful = (
+        work(story, *hits, policy=policy) for policy in ("trusting", "verifying", "careful")
+    )
+    assert careful.reads == verifying.reads
     assert [(read.path, read.line) for read in verifying.reads] == [("docs/deploy.md", 3)] * 2
     assert trusting.reads == [] and verifying.prompt == trusting.prompt + sum(read.tokens for read in verifying.reads)
 

@@ -173,7 +173,7 @@ def test_the_head_says_what_went_wrong_and_the_end_how_to_repeat_it(found: Timel
     assert each.said.startswith("acted on a stale rule (2); deleted, and still in the stored bytes")
     head = text(next(nodes(each.body, "ul", "wrong")))
     assert "acted on a stale rule: Which tool? alphadeploy, where betadeploy is right" in head
-    assert "2025-02-10, session second, reading trusting, newest and verifying \u00b7 L" in head
+    assert "2025-02-10, session second, reading trusting, newest, verifying and careful \u00b7 L" in head
     assert "deleted, and still in the stored bytes: pin, key" in head
     play, log = text(list(nodes(each.body, "pre"))[-1]).strip().splitlines()
     conditions = "-b store -s rename/story -n 0 --write append -d none --budget 100 -k 3"
@@ -194,7 +194,7 @@ def test_a_stale_decision_stands_beside_its_contrasts_and_is_proven_from_git(fou
     assert first.cls == "decision bad"
     rows = [text(row).split() for row in nodes(next(nodes(first, "ul", "taken")), "li")]
     assert [" ".join(row) for row in rows] == [
-        "trusting, newest, verifying \u25b2 stale alphadeploy from memory, entry 1",
+        "trusting, newest, verifying, careful \u25b2 stale alphadeploy from memory, entry 1",
         "cold \u25b2 stale alphadeploy from the repository, somewhere",
         "oracle \u25cf right betadeploy from memory, entry 1",
         "stale oracle \u25b2 stale alphadeploy from memory, entry 1",
