@@ -106,7 +106,7 @@ def test_the_events_of_a_small_story(small: Stage, tmp_path: Path) -> None:
         "opened",
         "began", "wrote", "wrote",
         "began", "wrote", "wrote", "settled", "recalled", "resolved",
-        "began", "recalled", "resolved", "worked", "worked", "worked",
+        "began", "recalled", "resolved", *["worked"] * len(READ_POLICIES),
         "began", "wrote", "settled", *look, *scan, "forgot", "settled", *look, "recalled",
         *scan, *look, "metered", "closed",
     ]  # fmt: skip

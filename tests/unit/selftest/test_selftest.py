@@ -246,7 +246,7 @@ def test_head_misleads_where_the_old_line_still_stands(house: House) -> None:
 
 
 FAIR: dict[str, Any] = {
-    "solved": {"trusting": Count(2, 4), "newest": Count(3, 4), "verifying": Count(0, 4)},
+    "solved": {"trusting": Count(2, 4), "newest": Count(3, 4), "verifying": Count(0, 4), "careful": Count(3, 4)},
     "newest_wrong": Count(1, 4), "head_misleads": Count(1, 4), "only_memory": Count(1, 4),
 }  # fmt: skip
 
