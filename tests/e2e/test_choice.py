@@ -176,7 +176,7 @@ def test_what_an_endpoint_left_without_an_answer_is_played_again(cli: Cli, fake:
         (("--reader", "choice"), "name it with --model"),
         (("--reader", "choice", "--model", "some"), "asks a chat model: --chat stand-in"),
         (("--reader", "choice@some", "--chat", "stand-in"), "name its model with --model"),
-        (("--model", "some"), "reader 'scripted@some' cannot be made"),
+        (("--model", "some"), "reader 'scripted' asks no model: leave out --model"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line(cli: Cli, tmp_path: Path, words: tuple[str, ...], says: str) -> None:

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from benchmarks.results.__main__ import read_tables, write_lines
+from harness.report.charts import ways_chart
 
 TABLES = read_tables()
 
@@ -21,3 +22,7 @@ def test_a_table_has_its_conditions_and_whole_rows(name: str) -> None:
 def test_a_bar_inside_of_a_cell_does_not_end_it() -> None:
     *_, row = write_lines({"title": "t", "conditions": "c", "columns": ["a", "b"], "rows": [["x|y", "z"]]})
     assert row == "| x\\|y | z |"
+
+
+def test_the_table_of_ways_has_the_columns_of_its_chart() -> None:
+    assert TABLES["ways"]["columns"] == ["suite", *ways_chart.HEADS]

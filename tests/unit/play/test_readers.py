@@ -69,6 +69,7 @@ def test_readers_are_found_by_name_and_by_place() -> None:
     ("name", "why"),
     [
         ("scriptd", "did you mean scripted"),
+        ("scripted@some", "asks no model: leave out --model"),
         ("nobody", "known: .*scripted"),
         ("tests.support.curious_reader:Nobody", "cannot be made: AttributeError"),
         ("tests.nowhere:Nobody", "cannot be made: ModuleNotFoundError"),

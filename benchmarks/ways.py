@@ -1,0 +1,59 @@
+"""Ways of writing by ways of reading, over the suites that were played.
+
+`python -m benchmarks.ways RUN RUN > benchmarks/results/ways.json` writes what runs of `make bench-ways` found, one for
+each suite.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from benchmarks.results.__main__ import Table
+from harness.compare.rows import COLD
+from harness.metrics.completion import DECISIONS_RIGHT
+from harness.model.results import Results
+from harness.report.charts import ways_chart
+
+
+def main() -> None:
+    runs = [Results.model_validate_json((Path(place) / "results.json").read_text("utf-8")) for place in sys.argv[1:]]
+    if not runs:
+        sys.exit("give the folder of a run of each suite, as make bench-ways plays them")
+    print(json.dumps(tabulate(runs), indent=1, ensure_ascii=False))
+
+
+def tabulate(runs: Sequence[Results]) -> Table:
+    held = runs[0].run.conditions
+    day = datetime.strptime(runs[0].run.id[:8], "%Y%m%d")
+    return {
+        "title": "Ways of writing by ways of reading",
+        "conditions": f"{day:%Y-%m-%d}, commit {(runs[0].run.commit or 'unknown')[:8]}: make bench-ways, noise "
+        f"{held.headline_noise}, k {held.k}, {held.budget} tokens, scripted reader; right decisions by what the agent "
+        f"takes, a range is over the ways of reading. Without memory right: {'; '.join(map(_tell_cold, runs))}.",
+        "columns": ["suite", *ways_chart.HEADS],
+        "rows": [row for results in runs for row in _list_rows(results)],
+    }
+
+
+def _name(results: Results) -> str:
+    return f"suite {results.run.suite.version}" if results.run.suite else "suite unknown"
+
+
+def _tell_cold(results: Results) -> str:
+    cold = results.backends[COLD].measures[DECISIONS_RIGHT]
+    return f"{cold.hits:g} of {cold.of} ({_name(results)})"
+
+
+def _list_rows(results: Results) -> Iterator[list[str]]:
+    chart = ways_chart.chart(results)
+    if chart is None:
+        sys.exit(f"{results.run.id} has the usual two ways of writing only: make bench-ways plays all")
+    yield from ([_name(results), *row] for row in chart.rows)
+
+
+if __name__ == "__main__":
+    main()
