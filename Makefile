@@ -79,12 +79,14 @@ bench-full: .venv/.ready
 	@echo "playing all stories, with and without noise, and drills of full size (some five minutes on 2 cores)"
 	@$(BIN)/coldwarm run $(BENCH)
 
-# Ways of writing by ways of reading, without drills.
+# Ways of writing by ways of reading, without drills; over the deep suite: make bench-ways BENCH='--suite deep -j 2 -n 100'.
+# `python -m benchmarks.ways` makes benchmarks/results/ways.json of both runs.
 WAYS := append curated matched deprecate expire on-commit deprecate-on-commit reviewed
 bench-ways: BENCH = --jobs 2 --noise 100 $(STORIES:%=-s %)
 bench-ways: .venv/.ready
 	@echo "playing eight ways of writing, one story of each kind (some ten minutes on 2 cores)"
-	@$(BIN)/coldwarm run $(WAYS:%=--write %) -d none -b none -b notes -b bm25 -b vector_file -b chroma -b mem0 $(BENCH)
+	@$(BIN)/coldwarm run $(WAYS:%=--write %) -d none -b none -b notes -b agents_md -b bm25 -b vector_file -b chroma \
+	  -b mem0 $(BENCH)
 
 # Every row that a machine with two cores can play: the shipped backends, stores inside of Mem0, releases in environments
 # of their own (uv and npm make them), and rows on PostgreSQL and on Letta's server. Node.js with npm is needed for server-memory,

@@ -159,7 +159,7 @@ def find(label: str) -> Reader:
     name, model = split_reader(label)
     kind, word = _kind(name)
     if model and not inspect.signature(kind).parameters:
-        raise ReaderError(f"reader '{name}' asks no model: leave out --model, or name a reader that does (choice, chat)")
+        raise ReaderError(f"reader '{name}' asks no model: leave out --model, or name one that does (choice, chat)")
     try:
         made: Reader = kind(*filter(None, (word, model)))
     except Exception as error:
