@@ -34,6 +34,7 @@ PAGES = {
     "Explanation": (
         "docs/findings",
         "docs/faq",
+        "docs/fairness",
         "docs/statistics",
         "docs/calibration",
         "docs/promises",
