@@ -78,9 +78,9 @@ def _sheet(results: Results, rows: Sequence[tuple[str, Comparison]], starred: st
     sheet, scale, y, last = Sheet(), Scale(-widest, widest, NARROW + 12, 416), 8.0, ""
     for at, read in enumerate(dict.fromkeys(each.read_policy for _, each in rows)):
         shape, colour = LOOKS[read]
-        x, y = 220 * (at % 2), 8.0 + 16 * (at // 2)
-        sheet.mark(x + 4, y, shape, colour)
-        sheet.text(x + 12, y, ways.READS[read])
+        y = 8.0 + 16 * at
+        sheet.mark(4, y, shape, colour)
+        sheet.text(12, y, ways.READS[read])
     y += 24
     top = y
     for name, each in rows:

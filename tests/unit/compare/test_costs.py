@@ -31,7 +31,7 @@ RIGHT, STALE = {"tool": "betadeploy", "port": "8123"}, {"tool": "alphadeploy", "
 def tape(root: Path, values: dict[str, str], backend: str | None, *calls: ModelCall, took: float | None = 3.0) -> Tape:
     made = Tape(root, backend)
     trial = made.trial.model_copy(update={"reader": "chat@m"})
-    made.events[0], made.trial = made.events[0].model_copy(update={"trial": trial}), trial
+    made.events[0], made.trial = made.events[0].model_copy(update={"trial": trial, "policies": ()}), trial
     made.work("order", values, policy="model" if backend else None)
     worked = made.events[-1]
     assert isinstance(worked, Worked)

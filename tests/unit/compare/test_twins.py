@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from harness import metrics
 from harness.compare import statements
 from harness.compare.twins import SAME_VECTORS, Fingerprint, find_like_oracle, find_twins, fingerprint
-from harness.model.trial import SCRIPTED, Measured, Trial
+from harness.model.trial import READ_POLICIES, SCRIPTED, Measured, Trial
 from tests.support.logs import Tape
 from tests.support.runs import run
 
@@ -74,7 +74,7 @@ def test_decisions_are_alike_by_their_value_and_not_by_their_words(tmp_path: Pat
         return fingerprint(log, metrics.views([log]))
 
     store, same, other = of("store", "betadeploy"), of("same", "betadeploy"), of("other", "alphadeploy")
-    assert set(store.decisions) == {"trusting", "newest", "verifying"}
+    assert set(store.decisions) == {*READ_POLICIES}
     assert store.decisions == same.decisions != other.decisions
 
 
