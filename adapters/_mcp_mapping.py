@@ -14,7 +14,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, get_args
 
-from harness.adapter import Layer, Trait
+from harness.adapter import Layer, Trait, Verdict, VerdictKind
 
 FOLDER = Path(__file__).with_name("mcp_servers")
 """The mappings that come with us."""
@@ -26,7 +26,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "supersede": (*GIVEN, "old", "olds"), "history": ("id", "scope"),
     "env": ("root", "gateway", "key", "dims"),
 }  # fmt: skip
-ROW = ("id", "text", "score", "created", "scope", "source")
+ROW = ("id", "text", "score", "created", "scope", "source", "verdict", "by", "reason")
 MILLISECONDS = 10**11
 """A larger number of seconds since 1970 is one of milliseconds: in seconds it would be the year 5138."""
 LIMIT = 100
@@ -69,6 +69,7 @@ class ServerMapping:
         traits: What it can do that no tool shows: ranked, abstains, persistent, ...
         whole: A recall brings all that it finds, however many were asked for; else no more than `k` are taken.
         failed: Where an answer that is no error by the protocol says that the tool failed, as a path.
+        verdicts: The server's word for a memory, in any case -> a verdict. What has no entry is none.
     """
 
     path: str
@@ -80,6 +81,7 @@ class ServerMapping:
     traits: Sequence[str] = ()
     whole: bool = False
     failed: str = ""
+    verdicts: Mapping[str, VerdictKind] = field(default_factory=dict)
 
     def returns(self, part: str) -> bool:
         """Whether memories that come back hold it."""
@@ -114,10 +116,13 @@ def read_mapping(path: Path) -> ServerMapping:
             if name not in tools:
                 raise ValueError(f"it has no table [{name}]")
         _check_names("trait", given.get("traits", ()), get_args(Trait))
+        verdicts = dict(given.get("verdicts", {}))
+        _check_names("verdict", verdicts.values(), get_args(VerdictKind))
         if given.get("whole") and "ranked" in given.get("traits", ()):
             raise ValueError("whole: what is ranked brings no more than it is asked for")
         _check_names("field in env", _list_fields(given.get("env", {})), FIELDS["env"])
         storage = [Layer(*each) for each in given.pop("storage", ())]
+        given["verdicts"] = {word.casefold(): kind for word, kind in verdicts.items()}
         return ServerMapping(path=str(path), tools=tools, storage=storage, **given)
     except (OSError, UnicodeDecodeError, TypeError, ValueError, re.error) as error:
         raise ValueError(f"{path.name}: {' '.join(str(error).split())}") from None
@@ -178,6 +183,13 @@ def read_date(value: Any, where: str) -> str | None:
             return datetime.fromtimestamp(seconds / 1000 if seconds > MILLISECONDS else seconds, UTC).isoformat()
     wanted = "`created` must be a date as text (2026-02-03T10:00:00Z)"
     raise ValueError(f"{where}: {wanted}; the server sent {_name(value)}")
+
+
+def read_verdict(row: Mapping[str, Any], verdicts: Mapping[str, VerdictKind]) -> Verdict | None:
+    """What the server says of a memory, as far as the mapping knows its word."""
+    kind = verdicts.get(str(row.get("verdict")).casefold())
+    by, reason = (None if row.get(part) is None else str(row[part]) for part in ("by", "reason"))
+    return Verdict(kind, by or None, reason or None) if kind else None
 
 
 def read_number(value: Any, where: str, part: str) -> float | None:

@@ -101,6 +101,7 @@ class AgentsMd(Notes):
         "observe": f"{LOG}, in one commit",
         "supersede": "the line is deleted and a new one appended, in one commit",
         "deprecate": f"{Notes.emulated['deprecate']}; in one commit",
+        "verdict": Notes.emulated["verdict"],
         "snapshot": "the commit",
         "restore": "the file of that commit, less what was forgotten since, as a new commit",
     }

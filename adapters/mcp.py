@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 from uuid import uuid4
 
@@ -28,6 +29,7 @@ from adapters._mcp_mapping import (
     read_date,
     read_mapping,
     read_number,
+    read_verdict,
 )
 from harness.adapter import (
     Ack,
@@ -42,6 +44,7 @@ from harness.adapter import (
     Space,
     Support,
     Unsupported,
+    VerdictKind,
     applies,
     delete_and_add,
     find_installed,
@@ -52,7 +55,7 @@ NATIVE = {"entries", "get", "update", "forget", "supersede", "history"}
 SCOPES = ("scope_org", "scope_repo", "scope_branch", "scope_user")
 
 
-def read_hit(row: Mapping[str, Any], where: str) -> Hit:
+def read_hit(row: Mapping[str, Any], where: str, verdicts: Mapping[str, VerdictKind] = MappingProxyType({})) -> Hit:
     """Raises ValueError, which names the key."""
     for part in ("id", "text"):
         if row.get(part) is None:
@@ -68,6 +71,7 @@ def read_hit(row: Mapping[str, Any], where: str) -> Hit:
         created=read_date(row.get("created"), where),
         scope=read_scope(row.get("scope")),
         confidence=confidence,
+        verdict=read_verdict(row, verdicts),
     )
 
 
@@ -75,7 +79,7 @@ class McpMemory(BaseMemory):
     def __init__(self, mapping: ServerMapping, space: Space) -> None:
         self.tools, self.failed, self.whole = mapping.tools, mapping.failed, mapping.whole
         self.reads = bool(self.tools.keys() & {"get", "entries"})
-        self.scoped = mapping.returns("scope")
+        self.scoped, self.verdicts = mapping.returns("scope"), mapping.verdicts
         given = {"root": space.root, "gateway": space.gateway, "key": space.key, "dims": str(space.dims)}
         program, *rest = fill(mapping.command, given)
         self.server = Client([find_program(program), *rest], {**os.environ, **fill(mapping.env, given)}, space.root)
@@ -94,7 +98,7 @@ class McpMemory(BaseMemory):
         return list_rows(tool, answer, text)
 
     def hits(self, name: str, **values: Any) -> list[Hit]:
-        return [read_hit(row, name) for row in self.ask(name, **values)]
+        return [read_hit(row, name, self.verdicts) for row in self.ask(name, **values)]
 
     def sees(self, hit: Hit, place: Scope) -> bool:
         """A memory whose scope the server does not say is seen from everywhere."""
@@ -146,7 +150,7 @@ class McpMemory(BaseMemory):
                 if row.get("text") is None and "get" in self.tools:
                     yield from self.hits("get", id=row.get("id"), scope=place)
                 else:
-                    yield read_hit(row, "entries")
+                    yield read_hit(row, "entries", self.verdicts)
             if len(page) < LIMIT or not (tool.uses("offset") or tool.uses("page")):
                 return
 
@@ -239,6 +243,7 @@ class Mcp(BaseAdapter):
         """What tools show, what this adapter makes of them, and what the mapping says beside."""
         tools, returns = self.mapping.tools, self.mapping.returns
         native = {*self.mapping.traits, "concurrent", *(tools.keys() & NATIVE)}
+        native |= {"verdict"} if returns("verdict") else set()
         emulated = dict[str, str]()
         if "entries" in tools and "get" not in tools:
             emulated["get"] = "looked for among all that are listed"

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from adapters._base import SCOPES, FileAdapter, FileMemory
 from adapters._capture import LOG, by_message, observe_with
-from harness.adapter import Ack, Hit, Item, Memory, Message, Scope, Source, Space
+from harness.adapter import Ack, Hit, Item, Memory, Message, Scope, Source, Space, Verdict
 
 NOTE = re.compile(r"^(?=- \d{4}-\d\d-\d\d \[)", re.MULTILINE)
 PARTS = re.compile(r"- (\S{10}) \[([^\]\n]*?)(?:; until (\d{4}-\d\d-\d\d))?\] (.*)\n", re.DOTALL)
@@ -66,7 +66,8 @@ def hit(name: str, note: str, at: str = "") -> Hit:
     """A note, as far as it is one of ours: owners write into the file, too. One that ended by that day says so."""
     if found := PARTS.fullmatch(note):
         day, place, end, text = found.groups()
-        return Hit(name, text, created=day, scope=read_place(place), superseded=bool(end and at[:10] >= end) or None)
+        over = Verdict("expired", reason=f"until {end}") if end and at[:10] >= end else None
+        return Hit(name, text, created=day, scope=read_place(place), superseded=bool(over) or None, verdict=over)
     return Hit(name, note)
 
 
@@ -107,6 +108,7 @@ class Notes(FileAdapter):
         "observe": LOG,
         "supersede": "delete the line and append a new one, not atomic",
         "deprecate": "the line says until which day; it is still loaded, as superseded from then on",
+        "verdict": "of a line that says until which day",
     }
     unsupported: ClassVar = {
         "source": "written in the line, no field",

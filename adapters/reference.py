@@ -8,7 +8,7 @@ import re
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from hashlib import sha256
 from itertools import count
@@ -284,7 +284,8 @@ class Reference(FileAdapter):
     name = "reference"
     imports = ("numpy",)
     file = "memories.db"
-    native = tuple(each for each in CAPABILITIES if each not in ("extracts", "masks"))
+    native = tuple(each for each in CAPABILITIES if each not in ("extracts", "masks", "verdict"))
+    unsupported: ClassVar[Mapping[str, str]] = {"verdict": "what has ended or was superseded it does not bring"}
 
     def open(self, space: Space) -> Memory:
         return ReferenceMemory(self.path(space), space, sdk("numpy", "coldwarm"))

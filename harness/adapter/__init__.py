@@ -30,12 +30,14 @@ from harness.adapter.contract import (
     Trait,
     Unsupported,
     Usage,
+    Verdict,
+    VerdictKind,
 )
 from harness.adapter.embeddings import BATCH, embed
 
 __all__ = [
     "BATCH", "CAPABILITIES", "CLOSED", "NOT_OFFERED", "PLACE", "UNDECLARED", "Ack", "Adapter", "BaseAdapter",
     "BaseMemory", "Call", "Hit", "Item", "Layer", "Memory", "Message", "Operation", "Program", "Scope",
-    "Server", "Source", "Space", "Support", "Trait", "Unsupported", "Usage", "applies", "delete_and_add", "embed",
-    "encode", "find_installed", "read_call", "read_item", "read_message", "to_wire",
+    "Server", "Source", "Space", "Support", "Trait", "Unsupported", "Usage", "Verdict", "VerdictKind", "applies",
+    "delete_and_add", "embed", "encode", "find_installed", "read_call", "read_item", "read_message", "to_wire",
 ]  # fmt: skip

@@ -16,10 +16,11 @@ Operation = Literal[
 Trait = Literal[
     "ranked", "abstains", "source", "created", "expiry",
     "scope_org", "scope_repo", "scope_branch", "scope_user",
-    "persistent", "multi_process", "concurrent", "usage", "extracts", "masks",
+    "persistent", "multi_process", "concurrent", "usage", "extracts", "masks", "verdict",
 ]  # fmt: skip
 """concurrent: several threads may call `remember` at once. extracts: a model inside rewrites what it is told; texts
 come back as facts of its own making. masks: addresses and what looks like a credential are replaced in what it is told.
+verdict: hits say what the backend itself thinks of them; one without a verdict is not doubted.
 """
 CAPABILITIES: tuple[str, ...] = get_args(Operation) + get_args(Trait)
 CLOSED: Mapping[str, Any] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
@@ -27,7 +28,7 @@ CLOSED: Mapping[str, Any] = {"extra": "forbid", "strict": True, "allow_inf_nan":
 NOT_OFFERED = "not offered by this adapter"
 UNDECLARED: Mapping[str, str] = {
     "concurrent": "serial: it is told one thing after the other",
-    **dict.fromkeys(("masks", "deprecate", "observe"), NOT_OFFERED),
+    **dict.fromkeys(("masks", "deprecate", "observe", "verdict"), NOT_OFFERED),
 }  # fmt: skip
 """Why a capability is not there that an adapter says nothing of."""
 PLACE: Mapping[str, Any] = {"extra": "forbid"}
@@ -86,9 +87,36 @@ class Message:
     __pydantic_config__: ClassVar[Mapping[str, Any]] = CLOSED
 
 
+VerdictKind = Literal["stale", "superseded", "expired", "contradicted", "unverified"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the backend itself thinks of a memory that it brings.
+
+    Attributes:
+        kind: `unverified` claims nothing: nobody has checked it.
+        by: The id of the memory that says otherwise.
+        reason: In a few words.
+    """
+
+    kind: VerdictKind
+    by: str | None = None
+    reason: str | None = None
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = CLOSED
+
+    @property
+    def warns(self) -> bool:
+        """Whether it says that the memory does not hold any more."""
+        return self.kind != "unverified"
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One memory that came back; its rank is its position. `created` is what the backend says, else None."""
+    """One memory that came back; its rank is its position. `created` is what the backend says, else None.
+
+    The verdict `superseded` sets `superseded`, too.
+    """
 
     memory_id: str
     text: str
@@ -98,7 +126,17 @@ class Hit:
     scope: Scope | None = None
     superseded: bool | None = None
     confidence: float | None = None
+    verdict: Verdict | None = None
     __pydantic_config__: ClassVar[Mapping[str, Any]] = CLOSED
+
+    def __post_init__(self) -> None:
+        if self.verdict is not None and self.verdict.kind == "superseded":
+            object.__setattr__(self, "superseded", True)
+
+    @property
+    def warned(self) -> bool:
+        """Whether the backend itself says that it does not hold any more."""
+        return bool(self.superseded or (self.verdict and self.verdict.warns))
 
 
 @dataclass(frozen=True)

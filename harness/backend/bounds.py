@@ -23,6 +23,8 @@ PARTS = 10_000
 """Memories of one recall, and the lines in them: each may become an entry."""
 ID = 4096
 """Characters of an id."""
+REASON = 1000
+"""Characters of the reason of a verdict."""
 LAYERS = 100
 """Layers of a store: each is looked at by itself."""
 COUNT = 2**53
@@ -46,8 +48,12 @@ def of_hits(hits: Sequence[Hit], total: int | None = None) -> str | None:
     found = 0
     for hit in hits:
         size = _measure(hit)
-        if len(hit.memory_id) > ID:
-            return f"an id of {len(hit.memory_id):,} characters; at most {ID:,} are read"
+        verdict = hit.verdict
+        longest = max(len(hit.memory_id), len(verdict.by or "") if verdict else 0)
+        if longest > ID:
+            return f"an id of {longest:,} characters; at most {ID:,} are read"
+        if verdict and len(verdict.reason or "") > REASON:
+            return f"a reason of {len(verdict.reason or ''):,} characters; at most {REASON:,} are read"
         if size > TEXT:
             return f"a memory of {size:,} characters; at most {TEXT:,} are read"
         found += size

@@ -95,6 +95,22 @@ def deprecates_from_a_day_on(bench: Bench) -> None:
             equal(memory.forget(SHOP, [old, rest]), [True, True], "the deletion")
 
 
+@check("persistent", "verdict", "supersede")
+def warns_of_the_superseded_alone(bench: Bench) -> None:
+    """warns of what was superseded where it brings it, of nothing else, and names a memory that is there"""
+    with bench.open() as memory:
+        old, rest = ids(memory, item("The queue is rabbit."), item("The port is 8080."))
+        new = memory.supersede(SHOP, [old], item("The queue is redis.")).ids
+    with bench.open() as memory:
+        memory.settle(20)
+        hits = [*find(memory, "The queue is redis."), *find(memory, "The port is 8080.")]
+        for hit in hits:
+            over = holds([hit], "rabbit") and not holds([hit], "redis")
+            expect(hit.warned == over, f"{'no ' if over else 'a '}warning of {hit.text!r}")
+        named = {hit.verdict.by for hit in hits if hit.verdict and hit.verdict.by is not None}
+        expect(named <= {old, rest, *new}, f"verdicts name what is no memory: {sorted(named - {old, rest, *new})}")
+
+
 @check("persistent", "history", "update")
 def tells_its_history(bench: Bench) -> None:
     """answers for a live id and for an unknown one"""

@@ -11,7 +11,7 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from harness.adapter import Ack, Hit, Item, Layer, Scope, Source, Space, Usage
+from harness.adapter import Ack, Hit, Item, Layer, Scope, Source, Space, Usage, Verdict
 from tests.support.faulty_backends import Sound, SoundMemory
 
 
@@ -64,6 +64,8 @@ RECALLED: Mapping[str, Callable[[], list[Hit]]] = {
     "an id of 7 MB": lambda: _hits("x", name="m" * 7_000_000),
     "a path of 2 MB": lambda: [Hit("m", "x", source=Source(path="p" * 2_000_000))],
     "a date of 2 MB": lambda: [Hit("m", "x", created="0" * 2_000_000)],
+    "an id of 5,000 in a verdict": lambda: [Hit("m", "x", verdict=Verdict("stale", by="i" * 5000))],
+    "a reason of 1,001": lambda: [Hit("m", "x", verdict=Verdict("stale", reason="r" * 1001))],
     "three memories of 1 MB": lambda: _hits("x" * 1_000_000, 3),
     "60,000 memories": lambda: _hits("x", 60_000),
     "20,000 memories": lambda: _hits("x", 20_000),

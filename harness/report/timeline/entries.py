@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from harness.adapter import Source
+from harness.adapter import Hit, Source
 from harness.log.events import Recalled, Resolved
 from harness.log.parts import Checked
 from harness.metrics.view import RecalledEntry, Record, once
@@ -86,7 +86,7 @@ def list_entries(
             ", ".join(sorted(entry.reading.asserted)),
             place(source),
             describe(check_source(record, event.session, source)),
-            "marked as superseded by the backend" if entry.marked else "",
+            _tell_warning(entry.hit),
             beyond,
         )
         cls = "cited" if entry.position in cited else "over" if beyond else ""
@@ -102,6 +102,14 @@ def list_entries(
     notes = ("stored by nobody, and not shown to the reader",)
     made = [_make_row("over", "", "other", show(hit.text), notes) for hit in unread]
     return node("div", "", first, node("ul", "entries", *far, *made) if far or made else None, gap)
+
+
+def _tell_warning(hit: Hit) -> str:
+    """What the backend itself says of a hit."""
+    if hit.verdict is None:
+        return "marked as superseded by the backend" if hit.superseded else ""
+    by, reason = (show(part or "", 100) for part in (hit.verdict.by, hit.verdict.reason))
+    return f"called {hit.verdict.kind} by the backend{f', by {by}' if by else ''}{f' ({reason})' if reason else ''}"
 
 
 @lru_cache(maxsize=16384)

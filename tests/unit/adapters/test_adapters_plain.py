@@ -21,7 +21,7 @@ from adapters.protocol import INSTRUCTION, Protocol
 from adapters.random import Random
 from adapters.refusal import Refusal
 from adapters.vector_file import VectorFile
-from harness.adapter import Scope, Source, Space, embed
+from harness.adapter import Scope, Source, Space, Verdict, embed
 from harness.gateway.gateway import Gateway
 from harness.paths import TASKS
 from harness.text.classify import Classifier
@@ -74,6 +74,8 @@ def test_notes_marks_a_line_with_the_day_of_its_end_and_keeps_its_id(space: Spac
         )
         before, after = (memory.recall("", SHOP, 5, f"{day}T00:00:00+00:00") for day in ("2026-03-08", "2026-03-09"))
         assert [hit.superseded for hit in before] == [None, None] and [hit.superseded for hit in after] == [True, None]
+        assert [hit.verdict for hit in after] == [Verdict("expired", reason="until 2026-03-09"), None]
+        assert [hit.warned for hit in before] == [False, False]
         assert before[0].scope == after[0].scope == Scope(repo="storefront")
         assert memory.forget(SHOP, [old]) == [True]
     assert "blimp" not in Path(space.root, "NOTES.md").read_text()

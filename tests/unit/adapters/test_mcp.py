@@ -12,7 +12,7 @@ import pytest
 from adapters._labels import label, name_scope, read_scope
 from adapters._mcp_mapping import FOLDER, dig, fill, find_mapping, read_mapping
 from adapters.mcp import Mcp, McpMemory, read_hit
-from harness.adapter import Ack, Scope, Source, Space, Unsupported
+from harness.adapter import Ack, Scope, Source, Space, Unsupported, Verdict
 from harness.backend import client
 from tests.support import fake_mcp_server
 from tests.support.items import AT, SHOP, item
@@ -133,6 +133,8 @@ def test_each_mapping_of_ours_is_sound_short_and_of_a_package(path: Path) -> Non
         ('score = "near"', 'near = "score"', "unknown part of a row in"),
         ('rows = "found.memories"', "", "[recall] says neither by rows nor by pattern"),
         ("command", "comand", "unknown key: comand"),
+        ("failed", 'verdicts = {{ old = "outdated" }}\nfailed', "unknown verdict: outdated"),
+        ("failed", 'verdicts = "stale"\nfailed', "fake.toml: "),
     ],
 )
 def test_what_is_wrong_with_a_mapping_is_one_line(before: str, after: str, said: str, tmp_path: Path) -> None:
@@ -231,6 +233,37 @@ rows = "found.memories"
     assert [hit.text for hit in memory.recall("queue", SHOP, 5, AT)] == ["the queue is kafka"]
     assert memory.history(SHOP, first) == ["the queue is redis", "the queue is kafka"]
     assert Mcp().configured({"server": "other"}).support["history"].level == "native"
+
+
+@pytest.mark.parametrize(
+    ("row", "verdict"),
+    [
+        ({"verdict": "STALE", "reason": "line 5 has changed"}, Verdict("stale", reason="line 5 has changed")),
+        ({"verdict": True, "by": 7, "reason": ""}, Verdict("superseded", by="7")),
+        ({"verdict": "fresh", "by": "m2"}, None),
+        ({"verdict": None}, None),
+        ({}, None),
+    ],
+)
+def test_a_word_of_the_server_is_a_verdict_where_the_mapping_knows_it(
+    row: dict[str, object], verdict: Verdict | None, tmp_path: Path
+) -> None:
+    known = 'verdicts = { Stale = "stale", true = "superseded" }\n' + MAPPING
+    path = tmp_path / "fake.toml"
+    path.write_text(known.replace('score = "near"', 'score = "near", verdict = "state", reason = "why"'))
+    mapping = read_mapping(path)
+    hit = read_hit({"id": 1, "text": "x", **row}, "recall", mapping.verdicts)
+    assert (hit.verdict, hit.warned) == (verdict, verdict is not None)
+    assert mapping.returns("verdict") and not read_mapping(FOLDER / "server-memory.toml").returns("verdict")
+
+
+def test_the_verdict_of_a_server_is_declared_and_arrives(lend: Lend) -> None:
+    telling = MAPPING.replace('score = "near"', 'score = "near", verdict = "tag", reason = "when"')
+    memory = lend(f'verdicts = {{ "{name_scope(SHOP)}" = "expired" }}\n{telling}')
+    memory.remember([item("the queue is redis")])
+    (hit,) = memory.recall("queue", SHOP, 5, AT)
+    assert hit.verdict == Verdict("expired", reason=AT)
+    assert Mcp().configured({"server": "other"}).support["verdict"].level == "native"
 
 
 @pytest.mark.parametrize(

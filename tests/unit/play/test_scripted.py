@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.adapter import Hit, Scope, Source
+from harness.adapter import Hit, Scope, Source, Verdict, VerdictKind
 from harness.log.parts import Choice
 from harness.model.job import Job
 from harness.model.scenario import Scenario
@@ -156,6 +156,22 @@ def test_verifying_pays_for_each_line_that_it_looks_up(story: tuple[Scenario, Re
 )
 def test_an_entry_that_decides_nothing_is_not_used(story: tuple[Scenario, Repo], hit: Hit, policy: ReadPolicy) -> None:
     assert choice(story, hit, policy=policy).origin == "nowhere"
+
+
+@pytest.mark.parametrize(
+    ("kind", "heeded", "trusted"),
+    [("stale", NEW, OLD), ("expired", NEW, OLD), ("contradicted", NEW, OLD), ("superseded", NEW, NEW),
+     ("unverified", OLD, OLD)],
+)  # fmt: skip
+def test_only_who_heeds_the_backend_leaves_out_what_it_warns_of(
+    story: tuple[Scenario, Repo], kind: VerdictKind, heeded: str, trusted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hits = [Hit("a", OLD, verdict=Verdict(kind)), Hit("b", NEW)]
+    names = {OLD: "a", NEW: "b"}
+    assert choice(story, *hits).memory_id == names[trusted]
+    monkeypatch.setattr(Scripted, "heeding", ("trusting",))
+    assert choice(story, *hits).memory_id == names[heeded]
+    assert choice(story, *hits, policy="newest").memory_id == names[trusted]
 
 
 def test_scope_is_what_the_backend_returned(story: tuple[Scenario, Repo]) -> None:

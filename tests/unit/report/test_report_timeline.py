@@ -11,7 +11,7 @@ import pytest
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from harness import metrics
-from harness.adapter import Source
+from harness.adapter import Source, Verdict
 from harness.compare import statements
 from harness.compare.scoring import Frame, ScoredStory
 from harness.log.folder import Folder
@@ -203,6 +203,14 @@ def test_a_stale_decision_stands_beside_its_contrasts_and_is_proven_from_git(fou
     assert entries[0].startswith(f"\u25b2 superseded \u201c{OLD}\u201d decided here \u00b7 old \u00b7 ship.toml:3 @c1")
     assert "git: \u201ctool = 'x'\u201d, at this checkout: gone" in entries[0]
     assert entries[1].startswith(f"\u25cf current \u201c{NEW}\u201d gold \u00b7 new")
+
+
+def test_what_the_backend_itself_says_of_a_hit_stands_beside_it(tmp_path: Path) -> None:
+    told_of = hit(OLD, verdict=Verdict("superseded", "m7", "line 5 changed")), hit(NEW, verdict=Verdict("unverified"))
+    tape = Tape(tmp_path).recall("decision", "order/tool", [*told_of, hit(OLD, superseded=True)], "second")
+    shown = told(tape.work("order", {"tool": "betadeploy"}).log(), *controls(tmp_path))
+    assert "called superseded by the backend, by m7 (line 5 changed)" in shown
+    assert "called unverified by the backend" in shown and "marked as superseded by the backend" in shown
 
 
 def test_a_source_gives_the_command_that_shows_its_line(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from harness.play import drills
 from harness.play.reuse import Reuse
 from harness.play.story import Story
 from harness.selftest import fault_player, measures
-from harness.selftest.fault_player import FaultPlayer, Play, is_repeatable
+from harness.selftest.fault_player import STORY, FaultPlayer, Play, is_repeatable
 from harness.selftest.faults import FaultRow, PlantedFault
 from harness.selftest.measures import Reached
 from harness.selftest.proof import Breach
@@ -94,6 +94,20 @@ def test_a_play_on_paper_is_none_of_a_run(tests: SelfTests) -> None:
     run = Reuse(tests.cache, player._settings)
     assert play.key and run.key(play.log.trial) not in (None, play.key)
     assert run.find([play.log.trial]) == {}
+
+
+@pytest.mark.slow
+def test_a_store_that_warns_of_what_was_superseded_alone_is_not_blamed(
+    story: Story, gateway: Gateway, tmp_path: Path
+) -> None:
+    warns = fault_player.describe("warns", "harness.selftest.planted.verdicts:_Warning")
+    player = FaultPlayer(story, tmp_path, gateway, {"warns": warns})
+    found = measures.score(player.play("warns", families={STORY}), [])
+    stale, *rest = (
+        found[name] for name in ("stale_warned", "current_warned", "moved_warned", "verdicts_naming_nothing")
+    )
+    assert isinstance(stale, Measured) and stale.value == 1
+    assert [each.value for each in rest if isinstance(each, Measured) and each.of] == [0, 0, 0]
 
 
 @pytest.mark.parametrize(("kind", "kept"), [("crashed", True), ("timed-out", True), ("harness", False)])

@@ -1,0 +1,175 @@
+"""Can the memory tell whether a fact still deserves authority? What a backend says of its own hits, against the story.
+
+Counted is each hit that a reader was shown in answer to a probe (not of history) or for a decision. It has gone stale
+if it asserts a rule that held when it was written and was replaced or ended since; it is current if all that it asserts
+holds. What was false when it was written, what holds elsewhere and what was deleted is neither. `unverified` claims
+nothing, so it warns of nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import Literal, NamedTuple
+
+from harness.adapter import Hit, Scope
+from harness.log.events import Forgot, Listed, Recalled, Resolved, Wrote
+from harness.metrics.metric import StoryMetric, metric, proportion, unsupported
+from harness.metrics.view import RecalledEntry, Record, View, once
+from harness.metrics.words import STALE, Words
+from harness.model.dates import moment
+from harness.model.scenario import Scenario
+from harness.model.trial import Measure
+
+_MOVED = ("moved", "renamed")
+
+
+class _Shown(NamedTuple):
+    """A hit as a reader met it, and how what it asserts stood then.
+
+    Attributes:
+        moved: The line that it cites stands elsewhere since.
+    """
+
+    hit: Hit
+    standing: Literal["stale", "current"]
+    moved: bool
+    receipt: str
+
+
+@once
+def _list_shown(record: Record) -> list[_Shown]:
+    written = _find_dates(record)
+    moved = {(each.source, event.head) for _, event in record.of(Resolved) for each in event.sources
+             if each.state in _MOVED}  # fmt: skip
+    sessions = {session.id: session for session in record.scenario.sessions}
+    found = []
+    for line, event in _list_recalls(record):
+        session = sessions[event.session]
+        place = record.scenario.place(session)
+        for _, entries in groupby(record.entries(line, event)[: event.shown], lambda entry: id(entry.hit)):
+            first, *rest = entries
+            told = written.get(first.hit.memory_id)
+            if standing := _find_standing(record.scenario, (first, *rest), place, event.at, told):
+                here = (first.hit.source, session.commit) in moved
+                found.append(_Shown(first.hit, standing, here, first.receipt))
+    return found
+
+
+def _list_recalls(record: Record) -> Iterator[tuple[int, Recalled]]:
+    history = {probe.id for _, probe in record.scenario.probes() if probe.history}
+    yield from (each for each in record.recalls("probe") if each[1].ref not in history)
+    yield from record.recalls("decision")
+
+
+def _find_dates(record: Record) -> dict[str, datetime]:
+    """Id -> when it was written first: a store may know a text that it is told again."""
+    found: dict[str, datetime] = {}
+    for _, event in record.of(Wrote):
+        for written, ids in zip(record.log.items(event), event.ids or (), strict=False):
+            if at := moment(written.item.at):
+                found = dict.fromkeys(ids, at) | found
+    return found
+
+
+def _find_standing(
+    scenario: Scenario, entries: Sequence[RecalledEntry], place: Scope, at: datetime, told: datetime | None
+) -> Literal["stale", "current"] | None:
+    """How all that one hit asserts stands; None if it is neither, or unclear.
+
+    Args:
+        told: When it was written; None: nobody knows, and it held then.
+    """
+    if any(entry.raw.unclear for entry in entries):
+        return None
+    facts = frozenset[str]().union(*(entry.raw.asserted for entry in entries))
+    ended = {fact for fact in facts if scenario.find_standing(fact, at, place) == "superseded"}
+    if any(told is None or scenario.find_standing(fact, told, place) != "superseded" for fact in ended):
+        return "stale"
+    holds = facts and all(scenario.find_standing(fact, at, place) == "current" for fact in facts)
+    return "current" if holds else None
+
+
+def _count(view: View, standing: str, *, warned: bool, moved: bool = False) -> Measure:
+    """How many of these hits the backend warns of; receipts show those for which it should be otherwise.
+
+    Args:
+        warned: Whether a warning is right.
+        moved: Only those whose cited line moved.
+    """
+    if refused := _explain_unsupported(view):
+        return refused
+    shown = [each for each in _list_shown(view.record) if each.standing == standing and (each.moved or not moved)]
+    wrong = [each.receipt for each in shown if each.hit.warned != warned]
+    hits = len(shown) - len(wrong) if warned else len(wrong)
+    none = view.record.explain_uncontrolled("no such memory was shown", "recall", "remember", "supersede")
+    return proportion(hits, len(shown), wrong, none=none)
+
+
+def _explain_unsupported(view: View) -> Measure | None:
+    support = view.record.support("verdict")
+    return None if support.supported else unsupported(support.note or "it says nothing of what it brings")
+
+
+def stale_warned(view: View) -> Measure:
+    return _count(view, "stale", warned=True)
+
+
+def current_warned(view: View) -> Measure:
+    return _count(view, "current", warned=False)
+
+
+def moved_warned(view: View) -> Measure:
+    return _count(view, "current", warned=False, moved=True)
+
+
+def verdicts_naming_nothing(view: View) -> Measure:
+    if refused := _explain_unsupported(view):
+        return refused
+    known, named, wrong = set[str](), 0, list[str]()
+    """Ids that were given or brought so far, without those that were deleted since."""
+    for line, event in enumerate(view.log.events, 1):
+        if isinstance(event, Wrote):
+            known |= {name for ids in event.ids or () for name in ids}
+        elif isinstance(event, Forgot):
+            known -= {name for name, gone in zip(event.ids, event.said or (), strict=False) if gone}
+        elif isinstance(event, Listed):
+            known |= {hit.memory_id for hit in view.log.hits(event)}
+        elif isinstance(event, Recalled):
+            hits = view.log.find_answer(event).hits
+            known |= {hit.memory_id for hit in hits}
+            by = [hit.verdict.by for hit in hits if hit.verdict and hit.verdict.by is not None]
+            named += len(by)
+            wrong += [f"L{line}"] * sum(name not in known for name in by)
+    return proportion(len(wrong), named, wrong, none="no verdict names another memory")
+
+
+_SHOWN = "what memory says of itself; the columns count what is done with it"
+_OF = "that readers were shown (probes but those of history, decisions)"
+METRICS: tuple[StoryMetric, ...] = (
+    metric(
+        "stale_warned", "higher", "proportion",
+        f"hits whose assertion held when they were written and does not any more, and that the backend itself calls "
+        f"stale, superseded, expired or contradicted / such hits {_OF}; only backends that give verdicts",
+        stale_warned, aside=_SHOWN, words=Words(STALE, 80), label="stale memories warned of",
+        otherwise="stale memories served without a warning",
+    ),
+    metric(
+        "current_warned", "lower", "proportion",
+        f"hits all of whose assertions hold, and that the backend itself calls stale, superseded, expired or "
+        f"contradicted / such hits {_OF}; only backends that give verdicts",
+        current_warned, aside=_SHOWN, words=Words(STALE, 81), label="current memories warned of",
+    ),
+    metric(
+        "moved_warned", "lower", "proportion",
+        "as current_warned, of hits whose cited line stands elsewhere at the checkout, in the same or a renamed file",
+        moved_warned, aside=_SHOWN, words=Words(STALE, 82), label="memories warned of as their line moved",
+    ),
+    metric(
+        "verdicts_naming_nothing", "lower", "proportion",
+        "verdicts that name an id which was neither acknowledged nor brought before, or was deleted / verdicts that "
+        "name an id", verdicts_naming_nothing, aside=_SHOWN, words=Words(STALE, 83),
+        label="verdicts that name no memory",
+    ),
+)  # fmt: skip
