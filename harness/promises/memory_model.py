@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from harness.adapter import Hit, Item, Scope, Source
+from harness.adapter import Hit, Item, Scope, Source, Verdict
 from harness.model.sequence import PAST, Said
 
 State = Literal["live", "superseded", "gone"]
@@ -57,7 +57,7 @@ def read_hits(value: Any) -> list[Hit]:
 
 def read_hit(row: Any) -> Hit:
     """A hit as the wire has it."""
-    parts = {"source": Source, "scope": Scope}
+    parts = {"source": Source, "scope": Scope, "verdict": Verdict}
     return Hit(**{key: parts[key](**value) if key in parts else value for key, value in dict(row).items()})
 
 

@@ -25,6 +25,9 @@ OUT_OF_REACH: Mapping[str, str] = {
     ),
     "ExpiresByTheWallClock": "time: ends of validity are in the years 2000 and 2999",
     **dict.fromkeys(
+        ("WarnsOfEverything", "WarnsOfMovedLines", "NamesNobody"),
+        "verdicts: sequences ask what comes back, not what the store says of it"),
+    **dict.fromkeys(
         (
             "NeverAbstains", "DeletedTakePlaces", "PrefersTheSameBeginning", "PrefersTheNewestOfAFile",
             "PrefersTheUsersOwn",

@@ -63,11 +63,13 @@ class WarnsOfMovedLines(_Warning):
 
     class Memory(WarningMemory):
         def judge(self, row: sqlite3.Row) -> Verdict | None:
+            if found := super().judge(row):
+                return found
             cited = self.db.execute("SELECT at, source FROM memories WHERE mark = 0 AND source IS NOT NULL").fetchall()
             newest = max(cited, key=lambda each: moment(each["at"]), default=None)
-            if newest and row["source"] and _read_commit(row) != _read_commit(newest):
-                return Verdict("stale", reason=f"there are commits since {_read_commit(row)}")
-            return super().judge(row)
+            if not newest or not row["source"] or _read_commit(row) == _read_commit(newest):
+                return None
+            return Verdict("stale", reason=f"there are commits since {_read_commit(row)}")
 
 
 def _read_commit(row: sqlite3.Row) -> str | None:
