@@ -154,7 +154,7 @@ def test_a_trial_that_cannot_be_scored_spoils_no_other(tmp_path: Path, monkeypat
 
 # --- nothing passes by being absent -----------------------------------------------------------------------------------
 
-OPERATIONS = ("supersede", "forget", "history", "source", "created", "ranked", "persistent", "usage")
+OPERATIONS = ("supersede", "forget", "history", "source", "created", "ranked", "persistent", "usage", "verdict")
 
 
 def _nothing(folder: Path, answer: str | None) -> Tape:
