@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from harness.agents import memory, profile, program
+from harness.agents import memory, profile, program, review
 from harness.agents.endpoint import Conversation
 from harness.agents.endpoint import serve as serve_model
 from harness.agents.memory import TrialMemory
@@ -86,16 +86,32 @@ class AgentReader:
         return profile.locate(word).read_bytes() + b"".join(each.read_bytes() for each in ours)
 
     def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome:
-        assert context.ask_model is not None, "a reader with a model is lent one"
-        with open_desk(context.repo, context.commit, job) as desk, leftovers.temporary() as room:
+        with closing(self.work_until_green(job, context, ask)) as rounds:
+            return next(rounds)
+
+    def work_until_green(self, job: Job, context: Context, ask: AskMemory) -> Generator[Outcome, None, None]:
+        """Each round is the program started anew, in the tree as the one before left it."""
+        with open_desk(context.repo, context.commit, job) as desk:
             context.repo.part(desk.tree)
-            toolbox = Toolbox(desk, job, context, ask)
+            toolbox, said = Toolbox(desk, job, context, ask), ""
+            for number in range(1, context.rounds + 1):
+                outcome = self._play_round(job, context, toolbox, said)
+                yield outcome
+                assert outcome.work is not None, "it worked in a tree"
+                said = review.write(job, outcome.work, number)
+                if not said:
+                    return
+
+    def _play_round(self, job: Job, context: Context, toolbox: Toolbox, said: str) -> Outcome:
+        assert context.ask_model is not None, "a reader with a model is lent one"
+        desk, paid = toolbox.desk, toolbox.seen.tokens
+        with leftovers.temporary() as room:
             talk = Conversation(
                 self._profile, self._model, context.seed, context.at.date(), context.ask_model, context.count
             )
             own = TrialMemory(toolbox, talk.end)
             warm = context.policy is not None
-            goal = describe_goal(job, desk.commands, context, self._profile.memory.words if warm else "")
+            goal = describe_goal(job, desk.commands, context, self._profile.memory.words if warm else "", said)
             runs = program.Job(self._profile, self._environment, desk.tree, room, goal, self._model, warm)
             runs.sockets.mkdir()
             with ExitStack() as served:
@@ -108,9 +124,9 @@ class AgentReader:
             transcript = runs.read_transcript(finished)
             printed = runs.tell(transcript, finished)
             last = self._tell_end(finished, talk, own if warm else None, printed)
-            done = desk.finish()
-        outcome = self._conclude(job, context, toolbox, talk, last, done)
-        return replace(outcome, printed=printed, told=read_usage(self._profile.usage, transcript))
+            done = desk.finish() if context.rounds == 1 else desk.judge_copy()
+        outcome = self._conclude(job, context, toolbox, talk, last, done, paid)
+        return replace(outcome, printed=printed, told=read_usage(self._profile.usage, transcript), review=said)
 
     def _conclude(
         self,
@@ -120,14 +136,16 @@ class AgentReader:
         talk: Conversation,
         last: ModelCall,
         done: Work,
+        paid: int,
     ) -> Outcome:
+        """`paid`: tokens that the memory had brought before this round."""
         seen = toolbox.seen
         wanted = {option.fact for decision in job.decisions for option in decision.options}
         seen.lines += find_lines(context, wanted, talk.shown)
         return Outcome(
             choices=[trace_value(decision, done, seen, context) for decision in job.decisions],
             calls=[*talk.calls, last],
-            prompt=max(0, talk.prompt - seen.tokens),  # what the memory brought is paid on the recalls, once
+            prompt=max(0, talk.prompt - (seen.tokens - paid)),  # what the memory brought is paid on the recalls, once
             completion=talk.completion,
             work=done,
         )
@@ -167,10 +185,10 @@ def tell_last_line(finished: Finished) -> str:
     return f": {line[:SAID]}" if line else ""
 
 
-def describe_goal(job: Job, commands: Sequence[Sequence[str]], context: Context, words: str) -> str:
-    """What the program is told."""
+def describe_goal(job: Job, commands: Sequence[Sequence[str]], context: Context, words: str, said: str = "") -> str:
+    """What the program is told; `said`: by the reviewer of the round before."""
     paragraphs = [TOLD, *([f"{words.strip()} {WARM}"] if words else [])]
-    return "\n".join(paragraphs) + f"\n\n{describe_task(job, commands, context)}"
+    return "\n\n".join(["\n".join(paragraphs), describe_task(job, commands, context), *([said] if said else [])])
 
 
 def find_lines(context: Context, wanted: Iterable[str], shown: Sequence[str]) -> Iterator[Line]:

@@ -36,6 +36,7 @@ from harness.model.trial import (
     DEFAULT_BUDGET,
     DEFAULT_K,
     DEFAULT_NOISE,
+    MOST_ROUNDS,
     SCRIPTED,
     USUAL_WRITES,
     DrillSize,
@@ -56,7 +57,7 @@ GROUPS = {
     "What is played": (
         "backends", "scenarios", "split", "noise", "write", "seed", "seeds", "drilled", "drill_size", "reader",
         "writer", "model", "k", "budget", "undated",
-        "feed",
+        "feed", "rounds",
     ),
     "Chat models": ("chat", "record", "chat_budget", "chat_cost", "chat_price", "prices", "yes"),
     "How it is played": ("jobs", "dask", "shard", "only", "call_seconds", "keep", "resume", "fresh"),
@@ -189,6 +190,14 @@ class SizeOfDrills(click.ParamType[DrillSize]):
 )
 @click.option(
     "--model", metavar="NAME", default="", help="The chat model of reader and writer, as its endpoint calls it."
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(1, MOST_ROUNDS),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How often an agent program works at a job: after each round but the last it is told which checks fail.",
 )
 @click.option(
     "--drill-size",

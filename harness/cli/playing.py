@@ -244,6 +244,7 @@ def select(
     model: str,
     undated: bool,
     feed: Feed,
+    rounds: int,
 ) -> Selection:
     """What these options of `run` ask for. Raises RegistryError and ValueError for what makes no sense."""
     from harness.backend import interpreters, registry
@@ -261,6 +262,8 @@ def select(
     label = name_reader(reader, model or (STANDING_IN.get(reader.partition(":")[0], "") if chat == "stand-in" else ""))
     readers.digest(label)  # that it is there is known before anything is played
     readers.find(label)
+    if rounds > 1 and not readers.can_correct(label):
+        raise ValueError(f"--rounds {rounds}: {reader} does a job once, agent:PROFILE until it is green")
     if split_reader(label)[1] and not chat:
         raise ValueError(f"--reader {reader} asks a chat model: --chat stand-in, model, or a folder of recordings")
     if split_reader(label)[1] and extras.explain_missing(["openai"]):
@@ -279,7 +282,7 @@ def select(
         backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, k=k, budget=budget,
         seeds=tuple(range(1, seeds + 1)) if seeds else seed or (1,), drills=chosen, drill_size=drill_size,
         chat=_chat(chat, record), reader=label, writer=name_reader(writer, writing), undated=undated,
-        feed=feed,
+        feed=feed, rounds=rounds,
     )  # fmt: skip
 
 

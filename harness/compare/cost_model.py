@@ -13,7 +13,7 @@ from harness import metrics
 from harness.log.calls import ModelCall
 from harness.log.events import Drafted, Metered, Recalled, Wrote
 from harness.log.folder import Folder
-from harness.metrics.completion import done
+from harness.metrics.rounds import find_done, list_rounds
 from harness.metrics.view import View
 from harness.model.prices import Prices
 from harness.model.trial import SCRIPTED, WritePolicy, split_reader
@@ -175,8 +175,8 @@ def _list_views(views: Iterable[View]) -> Iterator[View]:
 def _add(row: Cost, view: View) -> None:
     record, log = view.record, view.log
     row.jobs += len(view.scenario.jobs())
-    row.done += len(done(view))
-    for _, work in record.works(view.read_policy):
+    row.done += len(find_done(view))
+    for work in (event for rounds in list_rounds(view).values() for _, event in rounds):
         row.working += work.took or 0.0
         row.untimed += work.took is None
         calls = log.calls(work)

@@ -157,6 +157,7 @@ def _conditions(file: RunFile) -> Conditions:
         undated=selection.undated,
         writer=selection.writer,
         feed=selection.feed,
+        rounds=selection.rounds,
     )
 
 

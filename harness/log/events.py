@@ -161,6 +161,7 @@ class Recalled(Event):
     """A question to the memory.
 
     Attributes:
+        purpose: correction: a decision, in a later round of its job.
         tokens: What a reader loads of the answer: all of it, or as much as the trial's budget has room for. In logs of
             protocol 1 all of it, whatever its size.
         asking: The query itself.
@@ -170,7 +171,7 @@ class Recalled(Event):
     """
 
     kind: Literal["recalled"] = "recalled"
-    purpose: Literal["probe", "lookup", "decision"]
+    purpose: Literal["probe", "lookup", "decision", "correction"]
     ref: str
     stratum: Stratum | None = None
     session: str
@@ -195,16 +196,17 @@ class Resolved(Event):
     sources: tuple[Checked, ...]
 
 
-class Worked(Asking):
-    """A job done under one read policy (None: cold, no memory).
+class Round(Asking):
+    """One round of a job under one read policy (None: cold, no memory), and how the checks saw it left.
 
     Attributes:
         calls: Of the reader's chat model; None if it asked none.
         printed: What an agent program told of itself, with its own times and names.
         told: What it counts of its own, where its profile knows where that stands.
+        visible: The tests that the repository has; run where a job may take several rounds.
     """
 
-    kind: Literal["worked"] = "worked"
+    kind: str
     job: str
     session: str
     at: AwareDatetime
@@ -219,6 +221,26 @@ class Worked(Asking):
     calls: tuple[ModelCall, ...] | Ref | None = None
     printed: str | Ref | None = Field(None, exclude_if=lambda text: text is None)
     told: OwnCount | None = Field(None, exclude_if=lambda told: told is None)
+    visible: tuple[Check, ...] = Field((), exclude_if=lambda visible: not visible)
+
+
+class Worked(Round):
+    """A job done: its first round."""
+
+    kind: Literal["worked"] = "worked"
+
+
+class Corrected(Round):
+    """A later round of a job, in the work tree of the one before.
+
+    Attributes:
+        number: Of the round, from 2 on.
+        review: What the reader was told of the round before.
+    """
+
+    kind: Literal["corrected"] = "corrected"
+    number: int = Field(ge=2)
+    review: str
 
 
 class Forgot(Event):
@@ -351,6 +373,7 @@ AnyEvent: TypeAlias = Annotated[
     | Recalled
     | Resolved
     | Worked
+    | Corrected
     | Forgot
     | Retired
     | Withheld

@@ -29,7 +29,7 @@ from harness.log.events import (
     Listed,
     Opened,
     Recalled,
-    Worked,
+    Round,
     Wrote,
 )
 from harness.log.lines import LogError, SealedLines, load, load_ends
@@ -190,7 +190,7 @@ class Log(Played):
     def find_answer(self, event: Recalled) -> Found:
         return unpack(self.blobs, FOUND, event.found)
 
-    def calls(self, event: Worked | Drafted) -> tuple[ModelCall, ...]:
+    def calls(self, event: Round | Drafted) -> tuple[ModelCall, ...]:
         """What the reader or the writer asked of its chat model."""
         return unpack(self.blobs, CALLS, event.calls or ())
 

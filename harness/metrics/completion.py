@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.log.events import Round
 from harness.metrics import columns
 from harness.metrics.metric import metric, proportion
 from harness.metrics.view import Decided, View
@@ -21,9 +22,28 @@ def decisions_right(view: View) -> Measure:
     return proportion(right, len(view.decisions), wrong, none=NO_JOB)
 
 
+def is_ended(view: View, event: Round) -> bool:
+    """Whether who works by steps ended the job itself: no fault, no limit and no kill did."""
+    steps = [call for call in view.log.calls(event) if not call.decision]
+    return not steps or steps[-1].answered
+
+
+def find_unfinished(view: View) -> list[str]:
+    """The jobs that were not ended, or not reached."""
+    ended = {event.job for _, event in view.record.works(view.read_policy) if is_ended(view, event)}
+    return [job.id for _, job in view.scenario.jobs() if job.id not in ended]
+
+
+def jobs_unfinished(view: View) -> Measure:
+    unfinished, jobs = find_unfinished(view), view.scenario.jobs()
+    lines = {event.job: f"L{line}" for line, event in view.record.works(view.read_policy)}
+    cited = [lines.get(name, f"L{len(view.log.events)}") for name in unfinished]
+    return proportion(len(unfinished), len(jobs), cited, none=NO_JOB)
+
+
 def done(view: View) -> list[str]:
-    """The jobs of which every decision is right."""
-    open_ = {key[0] for key, _, taken in view.decisions if not _right(taken)}
+    """The jobs of which every decision is right, and that were ended."""
+    open_ = {key[0] for key, _, taken in view.decisions if not _right(taken)} | {*find_unfinished(view)}
     return [job.id for _, job in view.scenario.jobs() if job.id not in open_]
 
 
@@ -63,10 +83,17 @@ METRICS = (
         label="right decisions", column=columns.DECISIONS.at(),
     ),
     metric(
-        JOBS_DONE, "higher", "proportion", "jobs of which every decision is right / jobs of the story", jobs_done,
-        reads=True, cold=True, aside="the cost of each job done stands in the column of cost",
+        JOBS_DONE, "higher", "proportion",
+        "jobs of which every decision is right, and which no fault, limit or kill ended / jobs of the story", jobs_done,
+        reads=True, cold=True, aside="the cost of each job done stands in the column of cost", version=2,
         words=Words(WORK, 20, thing="jobs done", did="got {} jobs done", between=Between(20, cold=True), contrasted=35),
         label="jobs completed",
+    ),
+    metric(
+        "jobs_unfinished", "lower", "proportion",
+        "jobs that a fault, a limit or a kill ended, or that were not reached / jobs of the story", jobs_unfinished,
+        reads=True, cold=True, aside="none of them is done: `jobs_done`", words=Words(WORK, 21),
+        label="jobs not finished",
     ),
     metric(
         GUESSED_RIGHT, "lower", "proportion",

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from harness.log.events import (
     Closed,
+    Corrected,
     Drafted,
     Event,
     Forgot,
@@ -21,6 +22,7 @@ from harness.log.events import (
     Metered,
     Recalled,
     Retired,
+    Round,
     Settled,
     Sought,
     Worked,
@@ -55,7 +57,7 @@ def of_trial(log: Log) -> list[Faults]:
     """
     name = log.trial.backend
     own = _count(name, log.trial.id, list(_list_calls(log.events))) if name else []
-    own += _count(log.trial.reader, log.trial.id, list(_list_model_calls(log, Worked)))
+    own += _count(log.trial.reader, log.trial.id, list(_list_model_calls(log, Worked, Corrected)))
     return own + _count(f"writer:{log.trial.writer}", log.trial.id, list(_list_model_calls(log, Drafted)))
 
 
@@ -65,7 +67,7 @@ def count_calls(log: Log | Transcript) -> Counter[str]:
         return Counter({log.trial.backend: len(calls(log))})
     made = {
         log.trial.backend or "": _list_calls(log.events),
-        log.trial.reader: _list_model_calls(log, Worked),
+        log.trial.reader: _list_model_calls(log, Worked, Corrected),
         f"writer:{log.trial.writer}": _list_model_calls(log, Drafted),
     }
     return Counter({name: sum(1 for _ in own) for name, own in made.items() if name})
@@ -106,10 +108,10 @@ def _list_calls(events: Iterable[Event]) -> Iterator[Call]:
             yield Call(line, op, last)
 
 
-def _list_model_calls(log: Log, made: type[Worked | Drafted]) -> Iterator[Call]:
+def _list_model_calls(log: Log, *made: type[Round | Drafted]) -> Iterator[Call]:
     """An answer that nobody can use is the model's doing, and a result; a call without an answer is a fault."""
     kinds: dict[str, FaultKind] = {"failed": "raised", "timed-out": "timed-out"}
-    for line, event in log.of(made):
+    for line, event in (each for kind in made for each in log.of(kind)):
         for call in log.calls(event):
             kind = kinds.get(call.outcome)
             yield Call(line, "chat", Fault(kind=kind, op="chat", message=call.why) if kind else None)

@@ -286,7 +286,7 @@ METRICS: tuple[StoryMetric, ...] = (
     ),
     metric(
         TOKENS_PER_JOB, "lower", "tokens", "tokens_total / jobs done; of: jobs done", tokens_per_job,
-        reads=True, cold=True, whole=True, version=2, ratio=(TOKENS_TOTAL, JOBS_DONE),
+        reads=True, cold=True, whole=True, version=3, ratio=(TOKENS_TOTAL, JOBS_DONE),
         words=Words(COST, 15, contrasted=70),
         label="tokens per completed job", column=columns.COST.at(),
     ),

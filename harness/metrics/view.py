@@ -23,7 +23,7 @@ from harness.text.classify import Classifier, FactVerdict, Reading
 
 E = TypeVar("E", bound=Event)
 T = TypeVar("T")
-Asking = Literal["probe", "lookup", "decision"]
+Asking = Literal["probe", "lookup", "decision", "correction"]
 Key = tuple[str, str]
 """Job and decision; a decision's id is unique in its job only."""
 
@@ -156,7 +156,7 @@ class Record:
 
     @cached_property
     def _recalls(self) -> Mapping[Asking, list[tuple[int, Recalled]]]:
-        found: dict[Asking, list[tuple[int, Recalled]]] = {"probe": [], "lookup": [], "decision": []}
+        found: dict[Asking, list[tuple[int, Recalled]]] = {"probe": [], "lookup": [], "decision": [], "correction": []}
         for line, event in self.of(Recalled):
             found[event.purpose].append((line, event))
         return found

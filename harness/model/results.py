@@ -172,6 +172,7 @@ class Conditions(Model):
     undated: bool = Field(False, exclude_if=lambda undated: not undated)
     writer: str = Field(SCRIPTED, exclude_if=lambda writer: writer == SCRIPTED)
     feed: Feed = Field("facts", exclude_if=lambda feed: feed == "facts")
+    rounds: int = Field(1, exclude_if=lambda rounds: rounds == 1)
 
 
 class Unplayed(Model):

@@ -125,6 +125,7 @@ DEFAULT_CALL_SECONDS = 30.0
 DEFAULT_BUDGET = 800
 """Tokens of memory text that count for the primary recall: a few long memories, or a dozen short ones."""
 
+MOST_ROUNDS = 5
 
 SCRIPTED = "scripted"
 """The reader that follows fixed rules and understands every text; the writer that writes all that a story tells."""
@@ -170,6 +171,8 @@ class Selection(Model):
     undated: bool = False
     """Every memory is written with the date of the story's first session: which of two rivals is newer is not told."""
     feed: Feed = "facts"
+    rounds: int = Field(1, ge=1, le=MOST_ROUNDS, exclude_if=lambda rounds: rounds == 1)
+    """How often a reader may work at a job: after each round but the last it is told which checks fail."""
 
     @property
     def headline_write(self) -> WritePolicy:
@@ -197,6 +200,7 @@ class Trial(Model):
     undated: bool = Field(False, exclude_if=lambda undated: not undated)
     writer: str = Field(SCRIPTED, exclude_if=lambda writer: writer == SCRIPTED)
     feed: Feed = Field("facts", exclude_if=lambda feed: feed == "facts")
+    rounds: int = Field(1, ge=1, le=MOST_ROUNDS, exclude_if=lambda rounds: rounds == 1)
 
     @cached_property
     def id(self) -> str:

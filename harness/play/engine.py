@@ -8,15 +8,16 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import count, groupby
 from math import ceil
+from typing import Any
 
 from harness.adapter import Item, Source
 from harness.gateway.meter import Meter
 from harness.log.blobs import pack
 from harness.log.calls import CALLS
-from harness.log.events import Began, Closed, Event, Opened, Worked
+from harness.log.events import Began, Closed, Corrected, Event, Opened, Worked
 from harness.log.parts import Written
 from harness.model import canary
 from harness.model.backend import Backend, Fault
@@ -115,7 +116,7 @@ def _cold(part: Part, tools: Tools) -> Iterator[Event]:
         yield Began(session=session.id, at=session.at, commit=session.commit)
         for step in session.steps:
             if isinstance(step, Job):
-                yield _work(part, tools, session, step, lambda *_: (), None)
+                yield from _work(part, tools, session, step, lambda *_: (), None)
 
 
 class Warm:
@@ -268,14 +269,18 @@ class Warm:
         """The reader does it under each of its policies; what it asked before is not asked again."""
         tools, questions = self._memory_session.tools, Questions(self._memory_session, session, job)
         for policy in tools.reader.policies:
-            worked = None
-            with suppress(Lost):  # what was asked until then is logged first
-                worked = _work(
-                    self._memory_session.part, tools, session, job, questions.ask, policy, questions.remember
-                )
-            yield from questions.take_log()
-            if worked is not None:
-                yield worked
+            played = _work(self._memory_session.part, tools, session, job, questions.ask, policy, questions.remember)
+            with closing(played) as rounds:
+                while True:
+                    worked = None
+                    with suppress(Lost):  # what was asked until then is logged first
+                        worked = next(rounds, None)
+                    yield from questions.take_log()
+                    if worked is None:
+                        break
+                    yield worked
+                    if self._trial.rounds > 1:
+                        questions.begin_correction()
 
     def _meter(self) -> Iterator[Event]:
         yield self._memory_session.read_meter()
@@ -290,8 +295,9 @@ def _work(
     ask: AskMemory,
     policy: ReadPolicy | None,
     remember: Callable[[str], bool] | None = None,
-) -> Worked:
-    """Has a job decided, and does it in a work tree of the session's commit, unless the reader did it in one."""
+) -> Generator[Worked | Corrected, None, None]:
+    """Has a job decided, round by round, and does it in a work tree of the session's commit, unless the reader did it
+    in one."""
     context = Context(
         repo=tools.repo,
         explorer=tools.explorer,
@@ -304,28 +310,33 @@ def _work(
         seed=part.trial.seed,
         ask_model=tools.ask_model,
         remember=remember,
+        rounds=part.trial.rounds,
         try_out=lambda values: tools.work_trees.do(tools.repo, session.commit, job, values).ran,
     )
     begun = time.monotonic()
-    outcome = readers.done(tools.reader, job, context, ask)
-    values = {choice.decision: choice.value for choice in outcome.choices}
-    took = time.monotonic() - begun
-    done = outcome.work or tools.work_trees.do(tools.repo, session.commit, job, values)
-    return Worked(
-        job=job.id,
-        session=session.id,
-        at=session.at,
-        read_policy=policy,
-        choices=tuple(outcome.choices),
-        reads=tuple(outcome.reads),
-        prompt=outcome.prompt,
-        completion=outcome.completion,
-        diff=tools.blobs.put(done.diff.encode("utf-8", "replace")),
-        ran=done.ran,
-        checks=done.checks,
-        calls=pack(tools.blobs, CALLS, tuple(outcome.calls)) if outcome.calls else None,
-        took=took,
-        told=outcome.told,
-        printed=tools.blobs.put(outcome.printed.encode("utf-8", "replace")) if outcome.printed else None,
-        unanswered=sum(call.passing for call in outcome.calls),
-    )
+    with closing(readers.play_rounds(tools.reader, job, context, ask)) as rounds:
+        for number, outcome in enumerate(rounds, 1):
+            values = {choice.decision: choice.value for choice in outcome.choices}
+            took = time.monotonic() - begun
+            done = outcome.work or tools.work_trees.do(tools.repo, session.commit, job, values)
+            told: dict[str, Any] = {
+                "job": job.id,
+                "session": session.id,
+                "at": session.at,
+                "read_policy": policy,
+                "choices": tuple(outcome.choices),
+                "reads": tuple(outcome.reads),
+                "prompt": outcome.prompt,
+                "completion": outcome.completion,
+                "diff": tools.blobs.put(done.diff.encode("utf-8", "replace")),
+                "ran": done.ran,
+                "checks": done.checks,
+                "calls": pack(tools.blobs, CALLS, tuple(outcome.calls)) if outcome.calls else None,
+                "took": took,
+                "told": outcome.told,
+                "printed": tools.blobs.put(outcome.printed.encode("utf-8", "replace")) if outcome.printed else None,
+                "unanswered": sum(call.passing for call in outcome.calls),
+                "visible": done.visible,
+            }
+            yield Worked(**told) if number == 1 else Corrected(**told, number=number, review=outcome.review)
+            begun = time.monotonic()

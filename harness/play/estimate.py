@@ -57,6 +57,7 @@ def estimate(trials: Iterable[Trial], scenarios: Iterable[Scenario]) -> Estimate
             asked = decisions if trial.backend else 0  # cold asks nobody
             calls, prompt, completion = calls + asked, prompt + asked * CALL, completion + asked * ANSWER
         else:
+            jobs *= trial.rounds
             calls, prompt, completion = calls + jobs * JOB_CALLS, prompt + jobs * JOB, completion + jobs * JOB_ANSWER
             most = (most or 0) + jobs * MOST
     return Estimate(calls, prompt, completion, most)

@@ -67,6 +67,7 @@ def trials(selection: Selection, scenarios: Sequence[Scenario]) -> list[Trial]:
             # Neither cold nor a control with gold is told anything.
             writer=SCRIPTED if backend in (None, *registry.ORACLES) else selection.writer,
             feed="facts" if backend in (None, *registry.ORACLES) else selection.feed,
+            rounds=selection.rounds,
         )
         for scenario in scenarios
         for seed in selection.seeds

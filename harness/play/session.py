@@ -74,7 +74,7 @@ class Tools:
 class Query(NamedTuple):
     """A recall that is still to be asked: why, for which probe, fact or decision, and in which words."""
 
-    purpose: Literal["probe", "lookup", "decision"]
+    purpose: Literal["probe", "lookup", "decision", "correction"]
     ref: str
     query: str
     scope: Scope
@@ -91,12 +91,17 @@ class Questions:
         self._known: dict[tuple[str, str], list[ReadEntry]] = {}
         self._events: list[Event] = []
         self._kept = 0
+        self._purpose: Literal["decision", "correction"] = "decision"
+
+    def begin_correction(self) -> None:
+        """Another round, by somebody who knows no answer of the one before: what is asked from here on is apart."""
+        self._known, self._purpose = {}, "correction"
 
     def ask(self, query: str, decision: Decision) -> list[ReadEntry]:
         """Raises Lost if the child is gone."""
         if (query, decision.id) not in self._known:
             place = self._memory.scenario.place(self._session)
-            asked = Query("decision", f"{self._job.id}/{decision.id}", query, place)
+            asked = Query(self._purpose, f"{self._job.id}/{decision.id}", query, place)
             self._known[query, decision.id] = self._drive(self._memory.recall(asked, self._session))
         return self._known[query, decision.id]
 

@@ -17,7 +17,7 @@ from harness.compare.rows import headline
 from harness.log import receipts as places
 from harness.log import transcript as transcripts
 from harness.log.blobs import BlobError, Blobs
-from harness.log.events import Event, Forgot, Listed, Recalled, Scanned, Sought, Worked
+from harness.log.events import Corrected, Event, Forgot, Listed, Recalled, Round, Scanned, Sought, Worked
 from harness.log.lines import LogError
 from harness.log.reader import read
 from harness.log.transcript import Called, Handled, Looked, Transcript
@@ -127,6 +127,8 @@ def _key(event: Event, place: places.Receipt) -> Key:
             return event.kind, event.purpose, event.ref, event.stratum or ""
         case Worked():
             return event.kind, event.job
+        case Corrected():
+            return event.kind, event.job, str(event.number)
         case Sought():
             return event.kind, event.stage, event.route, event.fact
         case Scanned():
@@ -143,7 +145,7 @@ def _side(record: Record, cell: Cell, key: Key, cited: int, archive: Archive) ->
     memory = places.Receipt(0, memory=key[-1] or None)
     for line, event in enumerate(record.log.events, 1):
         own = _key(event, memory if isinstance(event, Scanned) else places.Receipt(line))
-        if own == key and (not isinstance(event, Worked) or event.read_policy == cell.read_policy):
+        if own == key and (not isinstance(event, Round) or event.read_policy == cell.read_policy):
             mark = node(
                 "p",
                 "cites",

@@ -50,9 +50,11 @@ def _differs(old: Baseline, new: Baseline) -> Iterator[str]:
         yield f"suite {then} then, {now} now: they have no story in common, so that none is compared"
 
 
-_USUAL = {"undated": False, "writer": SCRIPTED, "feed": "facts"}
+_USUAL = {"undated": False, "writer": SCRIPTED, "feed": "facts", "rounds": 1}
 """What conditions leave out where it is so."""
-OF_STORIES = {"budget", "feed", "reader", "undated", "writer", "headline_noise", "headline_write", "headline_read"}
+OF_STORIES = {
+    "budget", "feed", "reader", "rounds", "undated", "writer", "headline_noise", "headline_write", "headline_read",
+}  # fmt: skip
 """Conditions of which drills know nothing."""
 
 

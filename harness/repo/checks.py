@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.log.parts import Check
@@ -86,24 +86,24 @@ def _edit(tree: Path, job: Job, values: Mapping[str, str | None]) -> None:
 def _work(repo: Repo, commit: str, job: Job, values: Mapping[str, str | None], visible: bool) -> Work:
     with repo.worktree(commit) as tree:
         _edit(tree, job, values)
-        before = bubblewrap.wrap(tree, repo.stores)
-        seen = tuple(run(tree, RAN, words, before) for words in (job.visible if visible else ()))
-        return replace(judge(tree, job, before), visible=seen)
+        return judge(tree, job, bubblewrap.wrap(tree, repo.stores), visible=visible)
 
 
-def judge(tree: Path, job: Job, before: Sequence[str]) -> Work:
+def judge(tree: Path, job: Job, before: Sequence[str], *, visible: bool = False) -> Work:
     """Runs the job's commands, then every check, in a work tree as it was left. Raises WorkError.
 
     Hidden tests are laid in last: no command of the job sees them, and they are no part of the diff.
 
     Args:
         before: The words that contain a command.
+        visible: The tests that the repository has are run as well, before all else.
     """
+    seen = tuple(run(tree, RAN, words, before) for words in (job.visible if visible else ()))
     ran = tuple(run(tree, RAN, words, before) for words in job.run)
     diff = show_diff(tree, before) if job.hidden else None
     lay_hidden(tree, job)
     checks = tuple(run(tree, decision.id, decision.check, before) for decision in job.decisions)
-    return Work(show_diff(tree, before) if diff is None else diff, ran, checks)
+    return Work(show_diff(tree, before) if diff is None else diff, ran, checks, seen)
 
 
 def lay_hidden(tree: Path, job: Job) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from harness import paths
 from harness.log.parts import Check
-from harness.machine import bubblewrap, command
+from harness.machine import bubblewrap, command, leftovers
 from harness.model.job import Job
 from harness.repo import checks, inside
 from harness.repo.checkout import Repo
@@ -26,6 +26,7 @@ FILES, LINES = 2_000, 200
 """Files that are walked, and lines that are listed or found, at most."""
 EDITS = 200
 SPOILT = 125
+COPY_SECONDS = 300
 
 
 class Refusal(Exception):  # noqa: N818  an answer to who works here, not a fault of ours
@@ -41,8 +42,9 @@ class Desk:
         edited: How many edits were made.
     """
 
-    def __init__(self, tree: Path, job: Job, before: Sequence[str]) -> None:
-        self.tree, self._job = tree, job
+    def __init__(self, tree: Path, job: Job, repo: Repo) -> None:
+        self.tree, self._job, self._repo = tree, job, repo
+        before = bubblewrap.wrap(tree, repo.stores, hidden=(paths.TASKS, paths.FIXTURES))
         self._before = [*before, *command.hold()]
         self.commands = tuple(job.list_commands())
         self.edited = 0
@@ -107,16 +109,26 @@ class Desk:
             raise Refusal(f"there is no command {number}: they are 1 to {len(self.commands)}")
         return checks.run(self.tree, RAN, self.commands[number - 1], self._before)
 
-    def finish(self) -> Work:
+    def finish(self, *, visible: bool = False) -> Work:
         """What was left behind, judged as all work is; what cannot be judged has failed."""
         try:
-            return checks.judge(self.tree, self._job, self._before)
+            return checks.judge(self.tree, self._job, self._before, visible=visible)
         except (WorkError, OSError) as error:
-            why = str(error)
-            failed = (
-                Check(decision=each.id, command=each.check, exit=SPOILT, output=why) for each in self._job.decisions
-            )
-            return Work("", (), tuple(failed))
+            return self._spoil(str(error))
+
+    def judge_copy(self) -> Work:
+        """As `finish`, visible tests too, in a copy of the tree: who goes on working here finds no hidden test, nor
+        what one left."""
+        with leftovers.temporary() as copy:
+            words = ("cp", "-a", f"{self.tree}/.", str(copy))
+            copied = command.run(words, self.tree, {"PATH": checks.PROGRAMS, "LC_ALL": "C.UTF-8"}, COPY_SECONDS)
+            if copied.code:
+                return self._spoil("the job left a work tree that cannot be copied")
+            return Desk(copy, self._job, self._repo).finish(visible=True)
+
+    def _spoil(self, why: str) -> Work:
+        failed = (Check(decision=each.id, command=each.check, exit=SPOILT, output=why) for each in self._job.decisions)
+        return Work("", (), tuple(failed))
 
     def _walk(self, path: str) -> Iterator[tuple[str, int]]:
         """The plain files below a folder and their sizes in bytes, in order; no links, nothing of git. A plain file is
@@ -154,7 +166,7 @@ def open_desk(repo: Repo, commit: str, job: Job) -> Iterator[Desk]:
     """In a copy of the work tree of a commit, gone afterwards. No command there finds the stories: their hidden
     tests and answers may lie beside our packages."""
     with repo.worktree(commit) as tree:
-        yield Desk(tree, job, bubblewrap.wrap(tree, repo.stores, hidden=(paths.TASKS, paths.FIXTURES)))
+        yield Desk(tree, job, repo)
 
 
 def _refuse(path: str, error: OSError | ValueError) -> Refusal:

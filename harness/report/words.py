@@ -152,7 +152,8 @@ def conditions(results: Results) -> str:
         f"{'' if held.writer == SCRIPTED else f'writer {held.writer}, '}"
         f"{FED[held.feed]}{', ' if FED[held.feed] else ''}"
         f"embedder {held.embedder}, write {held.headline_write}, read {held.headline_read}, "
-        f"noise {held.headline_noise} of {noise} played, seed {seeds}{UNDATED if held.undated else ''}.{contained}"
+        f"noise {held.headline_noise} of {noise} played, seed {seeds}{UNDATED if held.undated else ''}"
+        f"{f', up to {held.rounds} rounds a job' if held.rounds > 1 else ''}.{contained}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,8 @@ from harness import paths
 from harness.agents import profile, program
 from harness.agents.profile import Profile
 from harness.backend.environments import EnvironmentFault
-from harness.log.events import Recalled, Worked
+from harness.gateway.chat.standin import PUPIL
+from harness.log.events import Corrected, Recalled, Worked
 from harness.log.folder import Folder
 from harness.machine import bubblewrap
 from harness.play.environment import Settings
@@ -116,6 +118,35 @@ def test_a_change_in_code_is_judged_by_hidden_tests_that_the_program_never_sees(
         seen = [text for call in played.calls(work) for text in (call.prompt, *(use.result for use in call.uses))]
         kept = [each if isinstance(each, str) else played.blobs.text(each) for each in (work.diff, work.printed or "")]
         assert all(kept) and not any("hidden/" in text for text in (*seen, *kept))
+
+
+def test_who_needs_two_corrections_is_green_after_three_rounds_and_repeats_one(
+    cli: Cli, agent: Profile, tmp_path: Path
+) -> None:
+    done = cli(
+        "run", "-b", "none", *SMALL, "--trial", "oracle", "--trial", "cold", "--reader", f"agent:{agent.name}",
+        "--model", PUPIL, "--chat", "stand-in", "--rounds", "3", "--out", tmp_path,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    (cell,) = cells(only(tmp_path), "oracle")
+    found = cell["measures"]
+    assert [found[name]["hits"] for name in ("decisions_right", "jobs_done", "jobs_done_corrected")] == [0, 0, 2]
+    assert (found["rounds_until_done"]["value"], found["rounds_until_done"]["known"]) == (3, "exact")
+    assert (found["repeated_corrections"]["hits"], found["repeated_corrections"]["of"]) == (1, 1)
+    played = find_log(only(tmp_path), "oracle")
+    later = played.list_events(Corrected)
+    assert [(each.job, each.number) for each in later] == [
+        (job, number) for job in ("hotfix-order", "hotfix-rehearsal") for number in (2, 3)
+    ]
+    asked = [each for each in played.list_events(Recalled) if each.purpose == "correction"]
+    assert len(asked) == 10, "each round asks once for each point"
+    spent = sum(each.prompt + each.completion for each in later) + sum(each.asking + each.tokens for each in asked)
+    assert found["tokens_of_rounds"]["value"] == found["tokens_total"]["value"] + spent
+    cold = find_log(only(tmp_path), None)
+    assert len(cold.list_events(Corrected)) == 4
+    own = json.loads((only(tmp_path) / "results.json").read_text())["cells"]
+    (bare,) = (each["measures"]["rounds_until_done"] for each in own if each["backend"] is None)
+    assert (bare["value"], bare["known"]) == (4, "at-least"), "a job that is not done says so"
 
 
 def test_cold_is_the_same_program_without_the_memory(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from harness.log.blobs import Blobs
 from harness.log.calls import Draft
 from harness.log.events import (
     Closed,
+    Corrected,
     Drafted,
     Event,
     Forgot,
@@ -262,11 +264,17 @@ class Tape:
         origin: str = "memory",
         reads: Sequence[tuple[str, str, int]] = (),
         exit: int = 0,
+        number: int = 1,
+        visible: int | None = None,
     ) -> Tape:
-        """Decisions and what their checks see. A read is (path, digest, tokens)."""
+        """Decisions and what their checks see, in a round of a job. A read is (path, digest, tokens); `visible` is the
+        exit code of a visible test."""
         session = next(session for session, each in self.scenario.jobs() if each.id == job)
+        made = Worked if number == 1 else partial(Corrected, number=number, review="Review")
+        tests = () if visible is None else (Check(decision="run", command=("true",), exit=visible, output=""),)
         return self.add(
-            Worked(
+            made(
+                visible=tests,
                 job=job,
                 session=session.id,
                 at=session.at,

@@ -9,10 +9,10 @@ from typing import Any
 from harness.gateway import tokens
 from harness.gateway.chat import standin_agent, standin_langmem, standin_mem0, standin_reader, standin_writer
 from harness.gateway.chat.normaliser import digest
-from harness.gateway.chat.standin_agent import FindJob
+from harness.gateway.chat.standin_agent import PUPIL, FindJob
 from harness.gateway.chat.wire import ChatRequest, Completion, Refused, Whole, completion, text_of
 
-__all__ = ["CHOOSER", "MODEL", "PERFORMER", "STANDING_IN", "WRITER", "FindJob", "StandIn"]
+__all__ = ["CHOOSER", "MODEL", "PERFORMER", "PUPIL", "STANDING_IN", "WRITER", "FindJob", "StandIn"]
 
 MODEL = "coldwarm-extractor-1"
 CHOOSER = "coldwarm-chooser-1"
@@ -40,7 +40,7 @@ class StandIn(Whole):
     async def complete(self, request: ChatRequest) -> Completion:
         last_message = text_of(request.messages[-1])
         if (step := standin_agent.find_step(request.body, self._find_job)) is not None:
-            return self._answer(request, PERFORMER, step)
+            return self._answer(request, PUPIL if request.model == PUPIL else PERFORMER, step)
         if (message := standin_langmem.answer(request.body)) is not None:
             return self._answer(request, MODEL, message)
         options, prompt = standin_reader.list_options(request.body), standin_mem0.read(last_message)
@@ -72,7 +72,7 @@ class StandIn(Whole):
         return completion(f"stand-in-{digest(dict(request.body))[:16]}", model, message, finish, usage)
 
     async def models(self) -> list[str]:
-        return [MODEL, CHOOSER, PERFORMER, WRITER]
+        return [MODEL, CHOOSER, PERFORMER, PUPIL, WRITER]
 
 
 def _answer(memories: list[standin_mem0.ExtractedMemory], limit: int | None) -> str:

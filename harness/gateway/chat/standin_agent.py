@@ -5,6 +5,9 @@ It is no model: what a value changes it looks up in the story, and which value t
 brought, by the rule by which it takes one of some options (`harness.gateway.chat.standin_reader`), or, where an option
 is a change of its own, by the fact that leads to it. So it knows no gold, and acts on the first note that it meets.
 Without a memory it knows nothing, and leaves all as it is.
+
+Under the name of PUPIL it needs two corrections: it settles nothing by itself, all but the last of the points that a
+first review names, and all of those that a second one does.
 """
 
 from __future__ import annotations
@@ -46,6 +49,9 @@ FindJob = Callable[[str, str, int | None], Known | None]
 _DAY, _GOAL = re.compile(r"^Today: (\S+)\. Place", re.MULTILINE), re.compile(r"^Task: (.*)$", re.MULTILINE)
 _QUESTION = re.compile(r"^Question: (.*)$", re.MULTILINE)
 _DONE = "DONE"
+PUPIL = "coldwarm-pupil-1"
+_REVIEW = re.compile(r"^Review after round (\d+)", re.MULTILINE)
+_NAMED = re.compile(r"^- Check (\S+) \(", re.MULTILINE)
 
 
 def find_step(body: Mapping[str, Any], find_job: FindJob, decide: Decide | None = None) -> dict[str, Any] | None:
@@ -57,13 +63,15 @@ def find_step(body: Mapping[str, Any], find_job: FindJob, decide: Decide | None 
     tools, messages = _list_tools(body), body.get("messages")
     if not isinstance(messages, list):
         return None
-    tasks = (text_of(each) for each in messages if each.get("role") == "user")
+    tasks = [text_of(each) for each in messages if each.get("role") == "user"]
     found = next(((day, goal) for text in tasks if (day := _DAY.search(text)) and (goal := _GOAL.search(text))), None)
     seed = body.get("seed")
     known = find_job(found[0][1], found[1][1], seed) if found and isinstance(seed, int) else None
     if known is None:
         return None
     job, decide = known.job, decide or known.believe
+    if body.get("model") == PUPIL:
+        decide = _heed("\n".join(tasks), decide)
     if (form := standin_shell.find_form(body, messages)) is not None:
         results = standin_shell.list_results(messages, form)
         step = _next(job, ["recall"] if form.recalls else [], results, decide)
@@ -73,6 +81,13 @@ def find_step(body: Mapping[str, Any], find_job: FindJob, decide: Decide | None 
     native = "tools" in body
     results = [text_of(each) for each in messages if each.get("role") == ("tool" if native else "user")][not native :]
     return _write(_next(job, tools, results, decide), native=native, number=len(results))
+
+
+def _heed(told: str, decide: Decide) -> Decide:
+    """Decides the points alone that a review names and that the pupil heeds."""
+    first, named = _REVIEW.findall(told) == ["1"], _NAMED.findall(told)
+    heeded = named[:-1] if first else named
+    return lambda decision, brought: decide(decision, brought) if decision.id in heeded else None
 
 
 def find_choice(prompt: str, find_job: FindJob) -> str | None:

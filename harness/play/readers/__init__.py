@@ -11,13 +11,14 @@ import difflib
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from harness import paths
 from harness.adapter import Hit, Scope, applies
@@ -92,6 +93,7 @@ class Context:
         seed: Of the trial, for what the reader draws.
         ask_model: None where nobody answers.
         remember: Keeps a text in the memory, and says whether it did; None where there is none.
+        rounds: How often the job may be worked at: after a round, whoever can is told which checks fail.
         try_out: Does the job with these values in a work tree of its own, and says what its commands printed.
     """
 
@@ -106,6 +108,7 @@ class Context:
     seed: int = 0
     ask_model: AskModel | None = None
     remember: Callable[[str], bool] | None = None
+    rounds: int = 1
     try_out: Callable[[Mapping[str, str | None]], Sequence[Check]] = lambda _: ()
 
 
@@ -117,6 +120,7 @@ class Outcome:
         prompt, completion: Tokens by our own count, so that readers compare; what an upstream counts is on the calls.
         work: What a reader did that works in a tree itself; None: the values of its choices are edited in.
         printed: What an agent program told of itself; told: what it counts of its own, where that can be read.
+        review: What it was told of the round before; empty in the first.
     """
 
     choices: list[Choice] = field(default_factory=list)
@@ -127,6 +131,7 @@ class Outcome:
     work: Work | None = None
     printed: str = ""
     told: OwnCount | None = None
+    review: str = ""
 
 
 class Reader(Protocol):
@@ -141,10 +146,28 @@ class Reader(Protocol):
     def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome: ...
 
 
-def done(reader: Reader, job: Job, context: Context, ask: AskMemory) -> Outcome:
-    """What the reader made of the job. Raises BrokenReader, and what `ask` raises if the store is gone."""
+@runtime_checkable
+class Correctable(Protocol):
+    """Does one job in several rounds, in one work tree: after each, while checks fail, it is told which."""
+
+    def work_until_green(self, job: Job, context: Context, ask: AskMemory) -> Generator[Outcome, None, None]: ...
+
+
+def play_rounds(reader: Reader, job: Job, context: Context, ask: AskMemory) -> Generator[Outcome, None, None]:
+    """What the reader made of the job, round by round. Raises BrokenReader, and what `ask` raises if the store is
+    gone."""
+    if context.rounds == 1 or not isinstance(reader, Correctable):
+        yield _check(job, lambda: reader.work(job, context, ask))
+        return
+    with closing(reader.work_until_green(job, context, ask)) as rounds:
+        end = Outcome()
+        while (outcome := _check(job, lambda: next(rounds, end))) is not end:
+            yield outcome
+
+
+def _check(job: Job, work: Callable[[], object]) -> Outcome:
     try:
-        outcome: object = reader.work(job, context, ask)
+        outcome = work()
     except StoreGone:
         raise
     except Exception as error:
@@ -172,6 +195,11 @@ def find(label: str) -> Reader:
 def salts(label: str) -> bool:
     """Whether stories get names of their own for each seed, so that no model can know them. Raises ReaderError."""
     return bool(getattr(_kind(split_reader(label)[0])[0], "salts", False))
+
+
+def can_correct(label: str) -> bool:
+    """Whether it works at a job in several rounds. Raises ReaderError."""
+    return hasattr(_kind(split_reader(label)[0])[0], "work_until_green")
 
 
 @cache

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from harness.log.calls import ModelCall, ToolUse
-from harness.log.events import Drafted, Worked
+from harness.log.events import Corrected, Drafted, Round
+from harness.metrics.rounds import list_wrong
 from harness.metrics.view import Record
+from harness.model.job import Job
 from harness.report import words
 from harness.report.timeline.entries import BLOCK, show, small
 from harness.report.timeline.packed import Node, node
 
 
-def tell_steps(record: Record, works: Sequence[Worked], *, whole: bool) -> Iterator[Node]:
+def tell_steps(record: Record, works: Sequence[Round], *, whole: bool) -> Iterator[Node]:
     """Of each work that a model did by tools; a job that did not come to its end says why, whether `whole` or not."""
     for work in works:
         steps = [call for call in record.log.calls(work) if not call.decision]
@@ -30,6 +32,17 @@ def tell_steps(record: Record, works: Sequence[Worked], *, whole: bool) -> Itera
                 printed = work.printed if isinstance(work.printed, str) else record.log.blobs.text(work.printed)
                 parts.append(_block(f"the program told of itself:\n{printed}"))
             yield node("details", "", node("summary", "quiet", heading, small(*notes)), *parts)
+
+
+def tell_rounds(record: Record, job: Job, *, whole: bool) -> Iterator[Node]:
+    """The rounds of a job after the first: what a reviewer said before each, what was done, and what the checks saw."""
+    for event in (event for _, event in record.of(Corrected) if event.job == job.id):
+        wrong = list_wrong(job, event)
+        found = f"not right yet: {', '.join(wrong)}" if wrong else "every check sees what is right"
+        yield node("p", "bad" if wrong else "q", f"round {event.number}: ", small(found))
+        if whole or wrong:
+            yield node("details", "", node("summary", "quiet", "what the reviewer said"), _block(event.review))
+        yield from tell_steps(record, [event], whole=whole or bool(wrong))
 
 
 def tell_drafting(record: Record, drafted: Drafted, *, whole: bool) -> Iterator[Node]:

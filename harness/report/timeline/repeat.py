@@ -65,6 +65,8 @@ class Replay:
             yield "--undated"
         if trial.feed != "facts":
             yield from ("--feed", trial.feed)
+        if trial.rounds > 1:
+            yield from ("--rounds", str(trial.rounds))
         (reader, reading), (writer, writing) = split_reader(trial.reader), split_reader(trial.writer)
         for option, name in (("--reader", reader), ("--writer", writer)):
             if name != SCRIPTED:

@@ -20,7 +20,7 @@ from harness.model.trial import ReadPolicy
 from harness.report import words
 from harness.report.timeline import deletions
 from harness.report.timeline.entries import BLOCK, fact, list_entries, place, proof, quote, show, small, verdict
-from harness.report.timeline.job_steps import tell_drafting, tell_steps
+from harness.report.timeline.job_steps import tell_drafting, tell_rounds, tell_steps
 from harness.report.timeline.messages import tell_transcript
 from harness.report.timeline.packed import Node, node
 from harness.report.timeline.rules import tell_rules
@@ -233,6 +233,7 @@ class Telling:
             yield from decided
             telling = self.whole or any("bad" in each.cls for each in decided)
             yield from tell_steps(self.record, works, whole=telling)
+            yield from tell_rounds(self.record, job, whole=telling)
             if works and telling:
                 trees = self._trees(works)
                 yield node("details", "", node("summary", "quiet", "diff of the work tree, checks and output"), *trees)

@@ -18,7 +18,7 @@ from harness.compare import cost_model
 from harness.gateway.chat.client import Reply
 from harness.log.blobs import Ref
 from harness.log.calls import ModelCall
-from harness.log.events import Recalled, Worked, Wrote
+from harness.log.events import Corrected, Recalled, Worked, Wrote
 from harness.log.reader import Log
 from harness.machine import bubblewrap, command
 from harness.metrics import faults
@@ -32,6 +32,7 @@ from tasks import loader
 from tests.support import fake_agent
 from tests.support.fake_model import FakeModel, Step
 from tests.support.fakes import FakeHost
+from tests.support.measures import counts, measures
 from tests.support.story_player import Stage
 from tests.unit.conftest import House
 
@@ -76,12 +77,19 @@ def make(folder: Path, what: str = "work", form: str = "command", first: str = "
 
 
 def play(
-    story: Story, tmp_path: Path, *steps: Step, cold: bool = False, model: Any = None, store: Any = None, **made: str
+    story: Story,
+    tmp_path: Path,
+    *steps: Step,
+    cold: bool = False,
+    model: Any = None,
+    store: Any = None,
+    rounds: int = 1,
+    **made: str,
 ) -> Log:
     stage = replace(Stage.of(*story), reader=make(tmp_path, **made), ask_model=model or FakeModel(*steps))
     if cold:
         return stage.cold(tmp_path, reader=LABEL)
-    return stage.play(tmp_path, store or FakeHost(tmp_path / "store"), reader=LABEL)
+    return stage.play(tmp_path, store or FakeHost(tmp_path / "store"), reader=LABEL, rounds=rounds)
 
 
 def worked(log: Log) -> Worked:
@@ -200,6 +208,70 @@ def test_todays_date_becomes_that_of_the_story_where_the_profile_says_how_it_is_
     assert model.heard[0]["messages"][1]["content"].endswith(session.at.strftime(" now %a %b %d %Y"))
 
 
+# --- until green ------------------------------------------------------------------------------------------------------
+
+
+class Taught:
+    """Edits as each round says, and asks the memory first; what it was told is kept."""
+
+    def __init__(self, *rounds: Step) -> None:
+        self._rounds, self.heard = rounds, list[str]()
+
+    def __call__(self, body: Any) -> Reply:
+        told = str(body["messages"][1]["content"])
+        self.heard += [told] if told not in self.heard else []
+        return FakeModel(RECALL, self._rounds[self.heard.index(told)])(body)
+
+
+def write_value(value: str) -> Step:
+    return "bash", {"command": f"cat ops/new.txt; ls; ls ..; printf '{value}' > ops/new.txt; touch left"}
+
+
+def test_a_job_goes_on_in_its_tree_until_the_checks_see_what_is_right(story: Story, tmp_path: Path) -> None:
+    model = Taught(write_value("harborline"), write_value("mayhap"), write_value("kestrelway"))
+    log = play(story, tmp_path, model=model, form="mcp", rounds=5)
+    first, (second, third) = worked(log), log.list_events(Corrected)
+    assert [each.checks[0].value for each in (first, second, third)] == ["harborline", "mayhap", "kestrelway"]
+    assert (second.number, third.number) == (2, 3)
+    assert second.review in model.heard[1] and third.review in model.heard[2]
+    assert "Review" not in model.heard[0]
+    assert "Check target" in second.review and "it sees `harborline`" in second.review
+    assert "it sees something else" in third.review
+    assert "kestrelway" not in second.review + third.review, "what would be right is not told"
+    uses = [log.calls(each)[1].uses[0].result for each in (first, second, third)]
+    assert uses[1].startswith("harborline") and "left" in uses[1], "the same tree"
+    purposes = [each.purpose for each in log.list_events(Recalled) if each.ref == asked(log)[0].ref]
+    assert purposes == ["decision", "correction", "correction"], "each round asks anew, and is told apart"
+    assert verdict(log) == "stale", "measures of work are of the first round"
+    (row,) = cost_model.cost_story([View(Record(log), "model")])
+    assert (row.jobs, row.done, row.calls) == (1, 1, 9), "all rounds are paid"
+
+
+def test_the_last_round_is_the_last_and_one_is_as_before(story: Story, tmp_path: Path) -> None:
+    log = play(story, tmp_path, model=Taught(*[write_value("harborline")] * 3), form="mcp", rounds=2)
+    assert [each.number for each in log.list_events(Corrected)] == [2]
+    log = play(story, tmp_path / "one", write_value("harborline"))
+    assert not log.list_events(Corrected) and '"rounds"' not in log.path.read_text()
+
+
+def test_a_later_round_finds_no_hidden_test_and_is_told_of_visible_ones(lasting: House, tmp_path: Path) -> None:
+    ((scenario, repo),) = loader.load(
+        [lasting.write(lasting.story.replace(CHECK, QUIET))], lasting.fixtures, lasting.cache
+    )
+    plain = scenario.model_dump(mode="json", by_alias=True)
+    ((_, job),) = scenario.jobs()
+    for each in (step for session in plain["sessions"] for step in session["steps"] if step.get("id") == job.id):
+        each["hidden"] = {"look.py": "print('harborline')"}
+        each["visible"] = [["sh", "-c", "echo one test fails; exit 1"]]
+        each["decisions"][0]["check"] = ["python3", "hidden/look.py"]
+    model = Taught(*[write_value("harborline")] * 2)
+    log = play((Scenario.model_validate(plain), repo), tmp_path, model=model, form="mcp", rounds=2)
+    (second,) = log.list_events(Corrected)
+    assert "exit 1\none test fails" in second.review
+    seen = log.calls(second)[1].uses[0].result
+    assert "left" in seen and "hidden" not in seen
+
+
 # --- a program that misbehaves ----------------------------------------------------------------------------------------
 
 
@@ -258,6 +330,9 @@ def test_a_budget_ends_the_program(story: Story, tmp_path: Path, budget: str, wh
     last = calls(log)[-1]
     assert (last.outcome, last.why) == ("acted", f"ended: {why} are used up") and not last.answered
     assert len(calls(log)) < 10 and count_faults(log) == 0 and verdict(log) == "right"
+    found = measures(log)
+    assert counts(found["jobs_done"]) == (0, 1) and counts(found["jobs_unfinished"]) == (1, 1)
+    assert found["jobs_unfinished"].receipts, "it was right and is not done, as it did not end"
 
 
 def test_a_limit_of_its_own_is_known_by_what_it_says(story: Story, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.gateway.chat.standin_agent import find_step
+from harness.gateway.chat.standin_agent import PUPIL, find_step
 from tests.unit.gateway.test_perform import NOTES, find
 
 GOAL = "Do it.\n\nToday: 2024-01-05. Place: repository shop.\nTask: Ship it\n\nPoints:"
@@ -42,6 +42,19 @@ def step(body: dict[str, Any]) -> tuple[str, dict[str, Any]] | str | None:
         function = said["tool_calls"][0]["function"]
         return function["name"], json.loads(function["arguments"])
     return str(said["content"])
+
+
+def test_the_pupil_settles_what_a_review_names_and_of_the_first_one_all_but_the_last_point() -> None:
+    named = "\n- Check target (Which target?): it finds nothing settled"
+    for review, wanted in (
+        ("", "DONE"),
+        (f"\n\nReview after round 1. Mend:{named}", "DONE"),
+        (f"\n\nReview after round 1. Mend:{named}\n- Check port (Which?): it finds nothing settled", "edits"),
+        (f"\n\nReview after round 2. Mend:{named}", "edits"),
+        ("\n\nReview after round 2. Mend:\n- Check port (Which?): it finds nothing settled", "DONE"),
+    ):
+        found = step({**ask(SHELL, RECALL, said=GOAL + review, results=(NOTES,)), "model": PUPIL})
+        assert (found if isinstance(found, str) else "edits") == wanted, review
 
 
 def command(body: dict[str, Any]) -> str:

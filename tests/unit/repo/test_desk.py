@@ -59,7 +59,7 @@ def outside(tmp_path: Path) -> Path:
 @pytest.fixture
 def at(repo: Repo) -> Iterator[tuple[Desk, Path]]:
     with repo.worktree(repo.resolve("0003")) as tree:
-        yield Desk(tree, job(["sh", "-c", "sh run.sh"]), bubblewrap.wrap(tree, repo.stores)), tree
+        yield Desk(tree, job(["sh", "-c", "sh run.sh"]), repo), tree
 
 
 def snap(folder: Path) -> dict[str, str]:
