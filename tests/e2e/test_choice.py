@@ -177,6 +177,7 @@ def test_what_an_endpoint_left_without_an_answer_is_played_again(cli: Cli, fake:
         (("--reader", "choice", "--model", "some"), "asks a chat model: --chat stand-in"),
         (("--reader", "choice@some", "--chat", "stand-in"), "name its model with --model"),
         (("--model", "some"), "reader 'scripted' asks no model: leave out --model"),
+        (("--rounds", "2"), "scripted does a job once, agent:PROFILE until it is green"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line(cli: Cli, tmp_path: Path, words: tuple[str, ...], says: str) -> None:

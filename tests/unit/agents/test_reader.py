@@ -245,6 +245,9 @@ def test_a_job_goes_on_in_its_tree_until_the_checks_see_what_is_right(story: Sto
     assert verdict(log) == "stale", "measures of work are of the first round"
     (row,) = cost_model.cost_story([View(Record(log), "model")])
     assert (row.jobs, row.done, row.calls) == (1, 1, 9), "all rounds are paid"
+    page = "".join(map(str, Telling(View(Record(log), "model"), whole=True).sessions()))
+    for said in ("round 2: ", "not right yet: target", "it sees something else", "every check sees what is right"):
+        assert said in page, said
 
 
 def test_the_last_round_is_the_last_and_one_is_as_before(story: Story, tmp_path: Path) -> None:

@@ -122,6 +122,13 @@ def test_each_trial_of_a_run_has_a_command_that_plans_that_very_trial(words: str
         assert "very-secret" not in command
 
 
+def test_rounds_stand_in_the_command_where_there_are_several() -> None:
+    asked = f"coldwarm run -b bm25 -s {STORY}"
+    replay, trial = Replay(select_options(asked)), next(each for each in planned(asked) if isinstance(each, Trial))
+    assert "--rounds" not in replay.command(trial)
+    assert " --rounds 3 " in replay.command(trial.model_copy(update={"rounds": 3}))
+
+
 def test_a_run_of_another_suite_says_where_it_is() -> None:
     file = "ours/migration/first.toml"
     asked = f"coldwarm run -b bm25 -s {file} -n 0 --tasks=ours --fixtures 'our repos'"
