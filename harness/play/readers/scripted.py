@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -27,32 +27,22 @@ TRUST: tuple[SourceStanding, ...] = ("verified", "unverifiable", "contradicted")
 
 
 class Scripted:
-    """Decides from memory where an entry is usable, else from the repository, else not at all.
-
-    Attributes:
-        heeding: The policies under which nothing is used that the backend warns of. What it has itself replaced is used
-            under none.
-    """
+    """Decides from memory where an entry is usable, else from the repository, else not at all."""
 
     policies: Sequence[ReadPolicy] = READ_POLICIES
-    heeding: Collection[ReadPolicy] = ()
 
     def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome:
         outcome = Outcome(prompt=context.count(job.goal))
         opened: set[str] = set()
         for decision in job.decisions:
             outcome.prompt += context.count(decision.question)
-            heard = [each for each in ask(decision.question, decision) if not self._discounts(each, context.policy)]
-            choice = _from_memory(context, decision, heard, outcome)
+            choice = _from_memory(context, decision, ask(decision.question, decision), outcome)
             choice = choice or explore(context, job, decision, opened, outcome)
             outcome.choices.append(choice)
         do_what_is_left(context, job, outcome)
         outcome.completion += sum(context.count(choice.value) for choice in outcome.choices if choice.value)
         outcome.prompt += sum(read.tokens for read in outcome.reads)
         return outcome
-
-    def _discounts(self, entry: ReadEntry, policy: ReadPolicy | None) -> bool:
-        return entry.hit.warned if policy in self.heeding else bool(entry.hit.superseded)
 
 
 def do_what_is_left(context: Context, job: Job, outcome: Outcome) -> None:
@@ -101,7 +91,9 @@ def _from_memory(context: Context, decision: Decision, entries: Sequence[ReadEnt
     usable = [
         (entry, option)
         for entry in entries
-        if is_for(entry, context.place) and (option := find_option(context.classifier.hear, decision, entry.text))
+        if is_for(entry, context.place)
+        and not (entry.hit.warned if context.policy == "careful" else entry.hit.superseded)
+        and (option := find_option(context.classifier.hear, decision, entry.text))
     ]
     if not usable or context.policy is None:
         return None

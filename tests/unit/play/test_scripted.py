@@ -163,15 +163,14 @@ def test_an_entry_that_decides_nothing_is_not_used(story: tuple[Scenario, Repo],
     [("stale", NEW, OLD), ("expired", NEW, OLD), ("contradicted", NEW, OLD), ("superseded", NEW, NEW),
      ("unverified", OLD, OLD)],
 )  # fmt: skip
-def test_only_who_heeds_the_backend_leaves_out_what_it_warns_of(
-    story: tuple[Scenario, Repo], kind: VerdictKind, heeded: str, trusted: str, monkeypatch: pytest.MonkeyPatch
+def test_careful_leaves_out_what_the_backend_warns_of(
+    story: tuple[Scenario, Repo], kind: VerdictKind, heeded: str, trusted: str
 ) -> None:
     hits = [Hit("a", OLD, verdict=Verdict(kind)), Hit("b", NEW)]
     names = {OLD: "a", NEW: "b"}
-    assert choice(story, *hits).memory_id == names[trusted]
-    monkeypatch.setattr(Scripted, "heeding", ("trusting",))
-    assert choice(story, *hits).memory_id == names[heeded]
-    assert choice(story, *hits, policy="newest").memory_id == names[trusted]
+    assert choice(story, *hits, policy="careful").memory_id == names[heeded]
+    for policy in ("trusting", "newest", "verifying"):
+        assert choice(story, *hits, policy=policy).memory_id == names[trusted]
 
 
 def test_scope_is_what_the_backend_returned(story: tuple[Scenario, Repo]) -> None:
