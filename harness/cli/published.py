@@ -11,6 +11,7 @@ import click
 
 from harness import paths
 from harness.cli.common import COULD_NOT_RUN, FOLDER, GOOD, say, shorten, stop, tell, terminal, with_call_seconds
+from harness.cli.sessions import sessions
 from harness.machine import files
 
 if TYPE_CHECKING:
@@ -19,8 +20,12 @@ if TYPE_CHECKING:
 SETS = ("devmembench", "forgeteval", "locomo", "longmemeval", "memorycode", "personamem")
 
 
-@click.command(name="import")
-@click.argument("name", type=click.Choice(SETS))
+@click.group(name="import")
+def import_() -> None:
+    """Read what others published or agents recorded: sets of questions, and sessions."""
+
+
+@click.command()
 @click.argument("file", type=FOLDER)
 @click.option("--backend", "-b", "backends", multiple=True, required=True, help="Same syntax as `run -b`; repeatable.")
 @click.option("--document", type=click.Choice(["turn", "session"]), help="What is one memory. Default: as published.")
@@ -30,8 +35,9 @@ SETS = ("devmembench", "forgeteval", "locomo", "longmemeval", "memorycode", "per
 @click.option("-k", type=click.IntRange(1, 1000), help="Results requested per query. Default: the set's largest.")
 @click.option("--out", type=FOLDER, default=paths.RUNS / "published", help="Where logs and figures are written.")
 @with_call_seconds
-def import_(
-    name: str,
+@click.pass_context
+def put(
+    ctx: click.Context,
     file: Path,
     backends: tuple[str, ...],
     document: str | None,
@@ -65,6 +71,7 @@ def import_(
     from harness.published.sets import SetError
     from harness.report.progress import say_during
 
+    name = str(ctx.info_name)
     form = catalogue.SETS[name]
     try:
         dataset = form.load(file, document, wording)
@@ -102,6 +109,11 @@ def import_(
         tell(line)
     tell(f"figures: {shorten(written)}")
     sys.exit(COULD_NOT_RUN if len(found) < len(specs) or any(each.failed or each.unended for each in found) else GOOD)
+
+
+import_.add_command(sessions)
+for _name in SETS:
+    import_.add_command(put, _name)
 
 
 def _make_folder(out: Path, name: str) -> Path:

@@ -64,7 +64,7 @@ def test_each_question_of_longmemeval_has_a_store_of_its_own(tmp_path: Path) -> 
         (("locomo", "nowhere.json", "-b", "bm25"), 2, "nowhere.json: cannot be read"),
         (("memorycode", ".", "-b", "bm25", "--document", "turn"), 2, "memories can be session, not turn"),
         (("locomo", "nowhere.json"), 2, "Missing option"),
-        (("nothing", "nowhere.json", "-b", "bm25"), 2, "is not one of"),
+        (("nothing", "nowhere.json", "-b", "bm25"), 2, "No such command"),
     ],
 )
 def test_what_cannot_be_read_is_one_clear_line(words: tuple[str, ...], code: int, says: str) -> None:

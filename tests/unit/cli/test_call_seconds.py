@@ -72,5 +72,5 @@ def test_a_check_waits_as_long_as_it_is_told(place: Path, name: str, more: list[
 
 
 def test_whoever_opens_a_backend_takes_the_option_that_its_error_names() -> None:
-    for name in ("run", "conform", "promises", "import", "ladder", "bisect", "mcp"):
-        assert "--call-seconds" in command(name, "--help").output, name
+    for name in ("run", "conform", "promises", "import locomo", "ladder", "bisect", "mcp"):
+        assert "--call-seconds" in command(*name.split(), "--help").output, name

@@ -1,0 +1,260 @@
+"""From files of recordings to a folder of transcripts: all of them are read for secrets first, then written without."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from harness.machine import files
+from harness.machine.documents import DocumentError
+from harness.model.trial import digest
+from harness.sessions import opencode, place, transcript, values
+from harness.sessions.claude_code import ClaudeCode
+from harness.sessions.codex import Codex
+from harness.sessions.folder import Entry, Index, SessionsError
+from harness.sessions.messages import Messages
+from harness.sessions.opencode import Opencode
+from harness.sessions.recorded import NO_MESSAGE, Form, Found, Heading, Reader, Said
+from harness.sessions.secrets import Secrets, TooManyError
+from harness.sessions.spans import Spans
+
+FORMS: Sequence[Form] = (ClaudeCode(), Codex(), Opencode(), Spans(), Messages())
+ENDINGS = (".json", ".jsonl", ".ndjson")
+"""What is read below a folder; a file that is named is read whatever its name."""
+PEEKED = 200
+"""Values of a file that are looked at to tell its form."""
+MOST = 64_000_000
+"""Bytes of transcripts that one file may become."""
+
+
+class Source(NamedTuple):
+    """A file, as large as it was when it was found."""
+
+    path: Path
+    size: int
+
+
+@dataclass
+class Listed:
+    """What was read of one file, and what was left out and why.
+
+    Attributes:
+        program: Whose sessions it holds; empty: nobody's who is known.
+    """
+
+    path: str
+    bytes: int = 0
+    program: str = ""
+    sessions: int = 0
+    messages: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
+class Imported:
+    """What an import read and wrote."""
+
+    entries: dict[str, Entry] = field(default_factory=dict)
+    listed: list[Listed] = field(default_factory=list)
+    secrets: int = 0
+    cut: int = 0
+
+    @property
+    def left_out(self) -> Counter[str]:
+        return sum((each.left_out for each in self.listed), Counter())
+
+
+def run(paths: Sequence[Path], folder: Path) -> Imported:
+    """Raises SessionsError, and OSError for a folder that cannot be written or holds something."""
+    imported, secrets = Imported(), Secrets()
+    sources = [source for path in paths for source in _find(path, imported.listed)]
+    try:
+        for source in sources:
+            for text in _list_texts(source):
+                secrets.learn(text)
+        with files.fill(folder) as draft:
+            (draft / "sessions").mkdir()
+            for source in sources:
+                imported.listed.append(_import(source, secrets, draft, imported.entries))
+            imported.secrets, imported.cut = len(secrets), secrets.cut
+            if not imported.entries:
+                raise SessionsError(_tell_nothing(imported))
+            _write_lists(imported, draft)
+    except TooManyError as error:
+        raise SessionsError(str(error)) from None
+    return imported
+
+
+def _tell_nothing(imported: Imported) -> str:
+    reasons = ", ".join(f"{count:,} times {reason}" for reason, count in imported.left_out.most_common(3))
+    return f"no session in {len(imported.listed):,} files: {reasons or 'there is no file'}"
+
+
+# --- files ---
+
+
+def _find(named: Path, listed: list[Listed]) -> Iterator[Source]:
+    """A file, or the files below a folder that may hold sessions. Raises SessionsError for what is neither."""
+    try:
+        about = named.stat()
+        if stat.S_ISREG(about.st_mode):
+            yield Source(named, about.st_size)
+            return
+        if not stat.S_ISDIR(about.st_mode):
+            raise OSError("is no file and no folder")
+        next(named.iterdir(), None)
+    except (OSError, ValueError) as error:
+        raise SessionsError(f"{named}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    other = Listed(f"{_show(named)}/**")
+    for below, folders, names in os.walk(named):
+        folders.sort()
+        if opencode.is_storage(Path(below)):
+            folders[:], names = ["session"], []
+        for name in sorted(names):
+            path = Path(below, name)
+            if not name.endswith(ENDINGS):
+                other.left_out["a file of another kind"] += 1
+            elif (size := _measure(path)) is None:
+                listed.append(Listed(_show(path), left_out=Counter({"a link, a pipe, a device or a socket": 1})))
+            else:
+                yield Source(path, size)
+    if other.left_out:
+        listed.append(other)
+
+
+def _measure(path: Path) -> int | None:
+    """Its bytes; None if it is no regular file."""
+    try:
+        about = path.lstat()
+    except OSError:
+        return None
+    return about.st_size if stat.S_ISREG(about.st_mode) else None
+
+
+def _show(path: Path) -> str:
+    return str(path).encode("utf-8", "backslashreplace").decode()
+
+
+def _read(source: Source, listed: Listed) -> Iterator[Found]:
+    """What was found after each value of a file; what is wrong with it is counted."""
+    reader: Reader | None = None
+    peeked = 0
+    try:
+        for value in values.read(source.path, source.size, listed.left_out):
+            if reader is None:
+                form = next((each for each in FORMS if each.claims(value)), None)
+                if form is None:
+                    listed.left_out[NO_MESSAGE] += 1
+                    peeked += 1
+                    if peeked == PEEKED:
+                        break
+                    continue
+                reader, listed.program = form.open(source.path), form.name
+            try:
+                reader.read(value)
+            except RecursionError:
+                reader.found.skip("a message that is nested too deeply")
+            yield reader.found
+    except (OSError, DocumentError) as error:
+        listed.left_out[f"a file that cannot be read: {getattr(error, 'strerror', None) or 'it has changed'}"] += 1
+    if reader is None:
+        listed.left_out["a file in no form that is known"] += 1
+    else:
+        listed.left_out += reader.found.left_out
+
+
+def _list_texts(source: Source) -> Iterator[str]:
+    """All of a file that may be written."""
+    headings: dict[str, Heading] = {}
+    for found in _read(source, Listed("")):
+        headings = found.headings
+        for _, part in found.take():
+            yield from transcript.list_texts(transcript.prepare(part))
+    for heading in headings.values():
+        yield from map(transcript.clean, (heading.cwd, heading.branch, heading.remote, heading.id))
+
+
+# --- sessions ---
+
+
+def _import(source: Source, secrets: Secrets, folder: Path, entries: dict[str, Entry]) -> Listed:
+    listed = Listed(secrets.redact(_show(source.path)), source.size)
+    drafts: dict[str, transcript.Draft] = {}
+    headings: dict[str, Heading] = {}
+    size = 0
+    for found in _read(source, listed):
+        headings = found.headings
+        for session, part in found.take():
+            if size > MOST:
+                listed.left_out[f"a message behind the first {MOST:,} bytes of its file"] += 1
+                continue
+            draft = drafts.setdefault(session, transcript.Draft())
+            before = draft.size
+            draft.add(part, secrets, listed.left_out)
+            size += draft.size - before
+    for session, draft in drafts.items():
+        _keep(source, headings[session], draft, listed, secrets, folder, entries)
+    return listed
+
+
+def _keep(
+    source: Source,
+    heading: Heading,
+    draft: transcript.Draft,
+    listed: Listed,
+    secrets: Secrets,
+    folder: Path,
+    entries: dict[str, Entry],
+) -> None:
+    """Writes a session, unless nobody said anything in it or more of it was read before."""
+    if not any(isinstance(part, Said) for part in draft.parts):
+        listed.left_out["a session in which nobody says anything"] += 1
+        return
+    messages = draft.compose(listed.left_out)
+    entry = _describe(source, heading, len(messages), secrets)
+    before = entries.get(entry.id)
+    if before is not None:
+        listed.left_out["a session that was read from two files, of which the longer one stays"] += 1
+    if before is None or before.messages < len(messages):
+        entries[entry.id] = entry
+        (folder / "sessions" / f"{entry.id}.toml").write_text(transcript.write(messages), "utf-8")
+        listed.sessions += before is None
+        listed.messages += len(messages) - (before.messages if before else 0)
+
+
+def _describe(source: Source, heading: Heading, messages: int, secrets: Secrets) -> Entry:
+    at = heading.at or datetime.fromtimestamp(source.path.stat().st_mtime, UTC)
+    at = at.astimezone(UTC).replace(microsecond=0)
+
+    def shown(text: str) -> str:
+        return secrets.redact(transcript.clean(text).replace("\n", " "))[:500]
+
+    commit = place.find_commit_then(heading)
+    return Entry(
+        id=f"{at:%Y-%m-%d}-{heading.program}-{digest([heading.program, heading.id])[:10]}",
+        at=at,
+        dated="recorded" if heading.at else "file",
+        program=heading.program,
+        recorded_id=shown(heading.id),
+        file=shown(_show(source.path)),
+        repository=shown(place.name_repository(heading)),
+        branch=shown(heading.branch),
+        commit=commit if re.fullmatch("[0-9a-f]{7,64}", commit) else "",
+        messages=messages,
+    )
+
+
+def _write_lists(imported: Imported, folder: Path) -> None:
+    ordered = sorted(imported.entries.values(), key=lambda entry: (entry.at, entry.id))
+    index = Index(schema=1, secrets=imported.secrets, sessions=tuple(ordered))
+    (folder / "sessions.json").write_text(index.model_dump_json(by_alias=True, indent=1) + "\n", "utf-8")
+    told = {"files": [*map(vars, imported.listed)], "left_out": dict(imported.left_out.most_common())}
+    (folder / "read.json").write_text(json.dumps(told, indent=1) + "\n", "utf-8")

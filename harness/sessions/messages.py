@@ -1,0 +1,95 @@
+"""Messages as OpenAI's chat API has them: a list, an object with `messages`, or lines of these or of messages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from harness.sessions.recorded import (
+    INSTRUCTIONS,
+    MEDIA,
+    NO_MESSAGE,
+    OTHER_FORM,
+    Answered,
+    Called,
+    Found,
+    Said,
+    as_dict,
+    as_list,
+    as_text,
+    read_time,
+)
+
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+_TIMES = ("timestamp", "created_at", "created", "date")
+
+
+class Messages:
+    name = "messages"
+
+    def claims(self, value: Any) -> bool:
+        listed = value if isinstance(value, list) else as_dict(value).get("messages")
+        return _is_message(value) or any(map(_is_message, as_list(listed)[:1]))
+
+    def open(self, file: Path) -> MessagesReader:
+        return MessagesReader(self.name, file)
+
+
+def _is_message(value: Any) -> bool:
+    message = as_dict(value)
+    return message.get("role") in _ROLES and ("content" in message or "tool_calls" in message)
+
+
+class MessagesReader:
+    def __init__(self, program: str, file: Path) -> None:
+        self.found, self._path, self._count = Found(program), str(file), 0
+
+    def read(self, value: Any) -> None:
+        listed = value if isinstance(value, list) else as_dict(value).get("messages")
+        if isinstance(listed, list):
+            self._count += 1
+            session = as_text(as_dict(value).get("id")) or f"{self._path}#{self._count}"
+            for each in listed:
+                self._read_message(session, as_dict(each))
+            if session in self.found.headings:
+                self._fill(session, as_dict(value))
+        else:
+            self._read_message(self._path, as_dict(value))
+
+    def _fill(self, session: str, said: dict[str, Any]) -> None:
+        at = next(filter(None, (read_time(said.get(key)) for key in _TIMES)), None)
+        about = as_dict(said.get("metadata")) | said
+        known = {key: about.get(key) for key in ("cwd", "branch", "commit")}
+        self.found.heading(session).fill(at=at, remote=about.get("repository"), **known)
+
+    def _read_message(self, session: str, message: dict[str, Any]) -> None:
+        role, found = message.get("role"), self.found
+        text = self._tell(message.get("content"))
+        if role == "user":
+            found.add(session, Said("user", text))
+        elif role == "assistant":
+            found.add(session, Said("assistant", text))
+            for each in as_list(message.get("tool_calls")):
+                self._call(session, as_text(as_dict(each).get("id")), as_dict(as_dict(each).get("function")))
+            if isinstance(message.get("function_call"), dict):
+                self._call(session, as_text(message["function_call"].get("name")), message["function_call"])
+        elif role in ("tool", "function"):
+            found.add(session, Answered(as_text(message.get("tool_call_id") or message.get("name")), text))
+        else:
+            found.skip(INSTRUCTIONS if role in _ROLES else OTHER_FORM if "role" in message else NO_MESSAGE)
+        if session in found.headings:
+            self._fill(session, message)
+
+    def _call(self, session: str, name: str, function: dict[str, Any]) -> None:
+        said = function.get("arguments")
+        arguments = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+        self.found.add(session, Called(name, as_text(function.get("name")), arguments))
+
+    def _tell(self, content: Any) -> str:
+        if isinstance(content, str):
+            return content
+        blocks = [as_dict(each) for each in as_list(content)]
+        texts = [each.get("text") for each in blocks if isinstance(each.get("text"), str)]
+        self.found.skip(MEDIA, len(blocks) - len(texts))
+        return "\n".join(map(as_text, texts))

@@ -1,0 +1,69 @@
+"""Where a session was: its repository, if that is on this machine, and the commit that its branch had then.
+
+Git never opens the repository itself: what it configures does not run.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import suppress
+from datetime import datetime
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+from harness.repo.clone import Clone, find_folders, find_objects, make_directory
+from harness.repo.names import find_commit
+from harness.repo.series import FixtureError, git
+from harness.sessions.recorded import Heading
+
+
+def find_root(cwd: str) -> Path | None:
+    """The work tree that a folder of this machine is in."""
+    folder = Path(cwd)
+    if not folder.is_absolute():
+        return None
+    with suppress(OSError, ValueError):
+        return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+    return None
+
+
+def name_repository(heading: Heading) -> str:
+    """By its URL, else by its folder; the same for all its work trees. Empty: nothing is recorded."""
+    if heading.remote:
+        return Clone(heading.remote, "").name
+    root = find_root(heading.cwd)
+    if root is not None:
+        with suppress(OSError, ValueError):
+            common = find_folders(root)[1].resolve()
+            root = common.parent if common.name == ".git" else root
+        return Clone(str(root), "").name
+    last = PurePosixPath(heading.cwd.replace("\\", "/")).name
+    return Clone(last, "").name if last else ""
+
+
+def find_commit_then(heading: Heading) -> str:
+    """The recorded commit, else the newest one of the branch at that time; empty: it is not known."""
+    if heading.commit or not heading.branch or heading.branch == "HEAD" or heading.at is None:
+        return heading.commit
+    root = find_root(heading.cwd)
+    return _find_newest(root, heading.branch, heading.at) if root else ""
+
+
+def _find_newest(root: Path, branch: str, at: datetime) -> str:
+    tip = _find_tip(root, branch)
+    if not tip:
+        return ""
+    with suppress(FixtureError, OSError), tempfile.TemporaryDirectory() as folder:
+        clone = Clone(str(root), tip)
+        make_directory(clone, Path(folder), find_objects(clone))
+        done = git("rev-list", "-1", f"--before={at.isoformat()}", tip, "--", at=Path(folder))
+        return done.stdout.decode("ascii", "replace").strip()
+    return ""
+
+
+@cache
+def _find_tip(root: Path, branch: str) -> str:
+    try:
+        return find_commit(str(root), branch)
+    except (FixtureError, OSError, ValueError):
+        return ""

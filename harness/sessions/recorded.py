@@ -1,0 +1,158 @@
+"""What a reader finds in a recording, and what every reader is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias
+
+from harness.model.dates import moment
+
+INSTRUCTIONS = "instructions and context that the program wrote itself"
+THINKING = "thinking of the model"
+MEDIA = "an image or a file"
+NO_MESSAGE = "a line that is no message"
+SUB_AGENT = "of a sub-agent"
+OTHER_FORM = "a message of another form"
+"""Why something is left out, where several readers leave it out."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A text of the user's or the model's."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True)
+class Called:
+    """A tool was called; `arguments` are JSON, or a text."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a tool said to a call."""
+
+    id: str
+    text: str
+
+
+Part: TypeAlias = Said | Called | Answered
+
+
+@dataclass
+class Heading:
+    """Where and when a session was. What is not recorded is empty.
+
+    Attributes:
+        id: As the program calls it.
+        cwd: The folder in which the program worked.
+        remote: The URL of the repository.
+    """
+
+    program: str
+    id: str
+    at: datetime | None = None
+    cwd: str = ""
+    branch: str = ""
+    commit: str = ""
+    remote: str = ""
+
+    def fill(self, *, at: datetime | None = None, **more: Any) -> None:
+        """What is not known yet; the first that is recorded holds, and of times the earliest."""
+        if at is not None:
+            self.at = min(self.at, at) if self.at else at
+        for key, value in more.items():
+            if isinstance(value, str) and value and not getattr(self, key):
+                setattr(self, key, value)
+
+
+@dataclass
+class Found:
+    """What was found in one file: parts by session, and what was left out of it."""
+
+    program: str
+    parts: list[tuple[str, Part]] = field(default_factory=list)
+    headings: dict[str, Heading] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    def heading(self, session: str) -> Heading:
+        return self.headings.setdefault(session, Heading(self.program, session))
+
+    def add(self, session: str, part: Part) -> None:
+        if isinstance(part, Said) and not part.text.strip():
+            return
+        self.heading(session)
+        self.parts.append((session, part))
+
+    def skip(self, reason: str, times: int = 1) -> None:
+        if times:
+            self.left_out[reason] += times
+
+    def take(self) -> Iterator[tuple[str, Part]]:
+        """What was found since it was last called."""
+        parts, self.parts = self.parts, []
+        yield from parts
+
+
+class Reader(Protocol):
+    """Reads the values of one file, a line or a document each, in their order.
+
+    Attributes:
+        found: What was found; whoever reads takes its parts after each value.
+    """
+
+    found: Found
+
+    def read(self, value: Any) -> None:
+        """Of a value of any form. Raises nothing: what is not understood is left out."""
+
+
+class Form(Protocol):
+    """A form of recording.
+
+    Attributes:
+        name: In lists; also in the names of sessions.
+    """
+
+    name: str
+
+    def claims(self, value: Any) -> bool:
+        """Whether a value can only be of this form."""
+
+    def open(self, file: Path) -> Reader: ...
+
+
+def as_dict(value: Any) -> dict[str, Any]:
+    """The value, or an empty one in place of what is no object."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def as_text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def read_time(value: Any) -> datetime | None:
+    """ISO 8601, or seconds, milliseconds or nanoseconds since 1970, as a number or a text."""
+    if isinstance(value, str):
+        if not value.isdecimal():
+            return moment(value)
+        value = int(value) if len(value) < 20 else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    for scale in (1, 10**3, 10**9):
+        if 10**8 * scale <= value < 10**10 * scale:
+            return datetime.fromtimestamp(value / scale, UTC)
+    return None

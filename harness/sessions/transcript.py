@@ -1,0 +1,160 @@
+"""From what was found of a session to its transcript, in the form that the stories of the suite `deep` have."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from harness.model.transcript import FunctionCall, Message, ToolCall
+from harness.sessions.recorded import Answered, Called, Part, Said
+from harness.sessions.secrets import Secrets
+
+SAID, TOOL = 20_000, 2_000
+"""Characters that are kept of a text of the user's or the model's, and of what a tool was told or said."""
+BESIDE = 5_000
+"""Characters beside what is kept of a text that are searched for secrets: a private key begins before what is kept."""
+MOST = 900_000
+"""Bytes of a transcript: a file of a story may have a million."""
+_DOTS = 50
+"""In a line of TOML; the loader takes 64."""
+_UNSEEN = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+@dataclass
+class Draft:
+    """A session in the making: parts that hold no secret, and are bounded."""
+
+    parts: list[Part] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, part: Part, secrets: Secrets, left_out: Counter[str]) -> None:
+        cleaned = _clean(part, secrets, left_out)
+        if isinstance(cleaned, Said) and not cleaned.text.strip():
+            return
+        size = sum(len(text.encode()) for text in list_texts(cleaned)) + 150
+        if self.size + size > MOST:
+            left_out[f"a message behind the first {MOST:,} bytes of its session"] += 1
+            return
+        self.size += size
+        self.parts.append(cleaned)
+
+    def compose(self, left_out: Counter[str]) -> tuple[Message, ...]:
+        """Messages in order: each call of a tool is followed by its answer, and what answers no call is left out."""
+        answers, number = _pair(self.parts, left_out), 0
+        messages = list[Message]()
+        text, calls = "", list[tuple[ToolCall, str | None]]()
+
+        def flush() -> None:
+            nonlocal text, calls
+            if text or calls:
+                messages.append(Message(role="assistant", content=text, tool_calls=tuple(each for each, _ in calls)))
+            for call, answer in calls:
+                if answer is None:
+                    left_out["the answer of a tool, which is not recorded"] += 1
+                messages.append(Message(role="tool", content=answer or "", tool_call_id=call.id))
+            text, calls = "", []
+
+        for at, part in enumerate(self.parts):
+            if isinstance(part, Called):
+                number += 1
+                function = FunctionCall(name=part.name or "tool", arguments=part.arguments)
+                calls.append((ToolCall(id=f"c{number}", function=function), answers.get(at)))
+            elif isinstance(part, Said):
+                flush()
+                if part.role == "assistant":
+                    text = part.text
+                else:
+                    messages.append(Message(role="user", content=part.text))
+        flush()
+        return tuple(messages)
+
+
+def _pair(parts: Sequence[Part], left_out: Counter[str]) -> dict[int, str]:
+    """The place of each call -> what answers it. An id that comes again means the call before."""
+    open_: dict[str, int] = {}
+    answers: dict[int, str] = {}
+    for at, part in enumerate(parts):
+        if isinstance(part, Called):
+            open_[part.id] = at
+        elif isinstance(part, Answered):
+            if (call := open_.pop(part.id, None)) is None:
+                left_out["an answer to no call"] += 1
+            else:
+                answers[call] = part.text
+    return answers
+
+
+def _cut(text: str, most: int, beside: int = 0) -> str:
+    """The two ends of a long text, three quarters of it from the beginning."""
+    head, tail = most * 3 // 4 + beside, most // 4 + beside
+    return text if len(text) <= head + tail else f"{text[:head]}\n[... of {len(text):,} characters ...]\n{text[-tail:]}"
+
+
+def prepare(part: Part) -> Part:
+    """A part as it is searched for secrets: bounded, and no character of it that cannot be written down."""
+
+    def prepared(text: str, most: int) -> str:
+        return clean(_cut(text, most, BESIDE))
+
+    if isinstance(part, Said):
+        return Said(part.role, prepared(part.text, SAID))
+    if isinstance(part, Answered):
+        return Answered(part.id, prepared(part.text, TOOL))
+    return Called(part.id, prepared(part.name, TOOL), prepared(part.arguments, TOOL))
+
+
+def list_texts(part: Part) -> Iterator[str]:
+    """What of a prepared part may hold a secret."""
+    yield from (part.name, part.arguments) if isinstance(part, Called) else (part.text,)
+
+
+def _clean(part: Part, secrets: Secrets, left_out: Counter[str]) -> Part:
+    def kept(text: str, most: int) -> str:
+        short = _cut(redacted := secrets.redact(text), most)
+        if short != redacted:
+            left_out["the middle of a long text" if most == SAID else "the middle of what a tool was told or said"] += 1
+        return short
+
+    part = prepare(part)
+    if isinstance(part, Said):
+        return Said(part.role, kept(part.text, SAID))
+    if isinstance(part, Answered):
+        return Answered(part.id, kept(part.text, TOOL))
+    return Called(part.id, secrets.redact(part.name)[:100], kept(part.arguments, TOOL))
+
+
+def clean(text: str) -> str:
+    """A text that can be written down: no control characters but tabs and line feeds, no half of a character."""
+    return _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def write(messages: Sequence[Message]) -> str:
+    """TOML, as a person reads it."""
+    return "\n".join(line for message in messages for line in _write_message(message))
+
+
+def _write_message(message: Message) -> Iterator[str]:
+    yield f'[[messages]]\nrole = "{message.role}"'
+    if message.tool_call_id is not None:
+        yield f'tool_call_id = "{message.tool_call_id}"'
+    yield f"content = {_quote(message.content)}"
+    for call in message.tool_calls:
+        yield f'\n[[messages.tool_calls]]\nid = "{call.id}"\n[messages.tool_calls.function]'
+        yield f"name = {_quote(call.function.name)}\narguments = {_quote(call.function.arguments)}"
+    yield ""
+
+
+def _quote(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    if "\n" not in escaped and escaped.count(".") <= _DOTS:
+        return f'"{escaped}"'
+    return '"""\n' + "\n".join(map(_break, escaped.split("\n"))) + '"""'
+
+
+def _break(line: str) -> str:
+    """A line of many dots as several, which TOML joins again."""
+    parts = line.split(".")
+    joined = (".".join(parts[at : at + _DOTS]) for at in range(0, len(parts), _DOTS))
+    return "\\\n.".join(joined)

@@ -1,0 +1,134 @@
+"""Each form of recording is read as what was said in it, and nothing that anybody writes makes a reader fail."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.model.transcript import Message, find_problems
+from harness.sessions import importing
+from harness.sessions.folder import Spoken, read_index, read_session
+from harness.sessions.importing import FORMS
+from harness.sessions.recorded import read_time
+from harness.sessions.secrets import Secrets
+from harness.sessions.transcript import Draft
+from tests.support import recorded_sessions as recorded
+from tests.support.recorded_sessions import ANSWERED, ASKED, RULE, WRITERS, claude_line, lines
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
+WORDS = st.sampled_from(
+    ["user", "assistant", "tool", "system", "text", "tool_use", "tool_result", "tool_call", "tool_call_response",
+     "message", "session_meta", "response_item", "function_call", "function_call_output", "local_shell_call", "s1",
+     "t1"]
+)  # fmt: skip
+KEYS = st.sampled_from(
+    ["type", "role", "content", "message", "sessionId", "payload", "id", "call_id", "tool_use_id", "tool_call_id",
+     "name", "arguments", "input", "output", "text", "timestamp", "cwd", "git", "info", "messages", "parts", "state",
+     "callID", "tool_calls", "function", "time", "created", "directory", "projectID", "resourceSpans", "scopeSpans",
+     "spans", "attributes", "key",
+     "value", "stringValue", "arrayValue", "values", "traceId", "instructions", "metadata"]
+)  # fmt: skip
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    SCALARS | WORDS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS | st.text(max_size=5), inner, max_size=6),
+    max_leaves=25,
+)
+
+
+def read(path: Path, folder: Path) -> tuple[importing.Imported, list[Spoken]]:
+    imported = importing.run([path], folder)
+    return imported, [read_session(folder, entry) for entry in read_index(folder).sessions]
+
+
+def said(messages: tuple[Message, ...]) -> list[tuple[str, str]]:
+    return [(message.role, message.content) for message in messages if message.content]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_what_was_said_is_read_in_order_and_each_call_has_its_answer(tmp_path: Path, name: str) -> None:
+    _, [session] = read(WRITERS[name](tmp_path), tmp_path / "out")
+    told = said(session.messages)
+    assert told[0] == ("user", RULE) and told[-2:] == [("user", ASKED), ("assistant", ANSWERED)]
+    assert ("tool", "scripts") in told and len(told) == len(set(told)), told
+    assert not list(find_problems(session.messages))
+    assert session.entry.program == name.split(",")[0]
+
+
+@pytest.mark.parametrize("name", [name for name in WRITERS if "lines" not in name])
+def test_time_and_place_are_those_of_the_recording(tmp_path: Path, name: str) -> None:
+    _, [session] = read(WRITERS[name](tmp_path), tmp_path / "out")
+    assert (session.entry.dated, f"{session.entry.at:%Y-%m-%d %H:%M}") == ("recorded", "2026-02-03 09:00")
+    assert session.entry.repository == ("" if name == "codex, old" else "harbour")
+
+
+def test_calls_side_by_side_stand_together_with_their_own_answers(tmp_path: Path) -> None:
+    _, [session] = read(recorded.write_claude(tmp_path), tmp_path / "out")
+    [calling] = [message for message in session.messages if message.tool_calls]
+    assert calling.content == "I look." and [call.function.name for call in calling.tool_calls] == ["Bash", "Read"]
+    assert [message.content for message in session.messages if message.role == "tool"] == ["scripts", "a file"]
+
+
+def test_what_is_left_out_has_a_reason_and_a_count(tmp_path: Path) -> None:
+    imported, _ = read(recorded.write_claude(tmp_path), tmp_path / "out")
+    assert imported.left_out == {
+        "a line that is no message": 1,
+        "a line of a sub-agent": 1,
+        "instructions and context that the program wrote itself": 1,
+        "thinking of the model": 1,
+        "an image or a file": 1,
+    }
+    [listed] = json.loads((tmp_path / "out" / "read.json").read_text())["files"]
+    assert listed["left_out"] == dict(imported.left_out) and (listed["sessions"], listed["messages"]) == (1, 6)
+
+
+def test_a_rollout_names_the_commit_that_it_recorded(tmp_path: Path) -> None:
+    _, [session] = read(recorded.write_codex(tmp_path), tmp_path / "out")
+    assert (session.entry.commit, session.entry.branch) == ("a" * 40, "trunk")
+
+
+def test_two_sessions_at_once_in_one_file_are_two(tmp_path: Path) -> None:
+    (tmp_path / "both.jsonl").write_text(
+        lines(
+            claude_line(role, f"{role} {name} {at}", session=name)
+            for at in range(3)
+            for role in ("user", "assistant")
+            for name in ("one", "other")
+        )
+    )
+    _, sessions = read(tmp_path / "both.jsonl", tmp_path / "out")
+    assert len(sessions) == 2
+    assert {len({text.split()[1] for _, text in said(session.messages)}) for session in sessions} == {1}
+
+
+def test_the_longer_one_of_a_session_that_is_in_two_files_stays(tmp_path: Path) -> None:
+    told = [claude_line("user", RULE), claude_line("assistant", "Yes."), claude_line("user", ASKED)]
+    for name, amount in (("a", 1), ("b", 3), ("c", 2)):
+        (tmp_path / f"{name}.jsonl").write_text(lines(told[:amount]))
+    imported, [session] = read(tmp_path, tmp_path / "out")
+    assert len(session.messages) == 3 and session.entry.file.endswith("b.jsonl")
+    assert imported.left_out["a session that was read from two files, of which the longer one stays"] == 2
+
+
+@given(st.lists(VALUES, max_size=5))
+def test_no_value_makes_a_reader_fail_and_what_it_reads_is_a_transcript(values: list[Any]) -> None:
+    for form in FORMS:
+        reader, secrets, left_out = form.open(Path("nowhere/session/x/y.json")), Secrets(), Counter[str]()
+        drafts: dict[str, Draft] = {}
+        for value in values:
+            form.claims(value)
+            reader.read(value)
+            for session, part in reader.found.take():
+                drafts.setdefault(session, Draft()).add(part, secrets, left_out)
+        for draft in drafts.values():
+            assert not list(find_problems(draft.compose(left_out)))
+
+
+@given(VALUES)
+def test_no_value_is_taken_for_a_time_that_there_is_not(value: Any) -> None:
+    assert (at := read_time(value)) is None or at.utcoffset() is not None
