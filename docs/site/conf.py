@@ -18,6 +18,7 @@ PAGES = {
         "docs/agents",
         "docs/upgrades",
         "docs/mcp",
+        "docs/sessions",
         "docs/published-sets",
         "docs/scale",
     ),

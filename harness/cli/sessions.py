@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,9 +12,11 @@ from typing import TYPE_CHECKING
 import click
 
 from harness import paths
-from harness.cli.common import BAD, COULD_NOT_RUN, FOLDER, shorten, stop, tell, terminal
+from harness.cli.common import BAD, COULD_NOT_RUN, FOLDER, GOOD, say, shorten, stop, tell, terminal, with_call_seconds
+from harness.machine import files
 
 if TYPE_CHECKING:
+    from harness.model.trial import Feed, Spec
     from harness.sessions.importing import Imported
 
 REASONS = 12
@@ -23,7 +26,24 @@ REASONS = 12
 @click.command()
 @click.argument("recorded", metavar="PATH...", type=FOLDER, nargs=-1, required=True)
 @click.option("--to", "folder", type=FOLDER, help="New or empty folder. Default: one with today's date.")
-def sessions(recorded: tuple[Path, ...], folder: Path | None) -> None:
+@click.option("--backend", "-b", "backends", multiple=True, help="Put the sessions to it. As `run -b`; repeatable.")
+@click.option(
+    "--feed",
+    type=click.Choice(["sessions", "native"]),
+    default="sessions",
+    show_default=True,
+    help="How a backend is told a session: in pieces of ours, or captured in its own way.",
+)
+@click.option("--out", type=FOLDER, default=paths.RUNS / "captured", help="Where logs and figures of -b are written.")
+@with_call_seconds
+def sessions(
+    recorded: tuple[Path, ...],
+    folder: Path | None,
+    backends: tuple[str, ...],
+    feed: Feed,
+    out: Path,
+    call_seconds: float | None,
+) -> None:
     """Read recorded sessions of agents into transcripts without secrets.
 
     A PATH is a file, or a folder that is searched. The form of a file is told by what stands in it.
@@ -39,7 +59,29 @@ def sessions(recorded: tuple[Path, ...], folder: Path | None) -> None:
     that was read and left out. Nothing leaves the machine.
     \b
     Example: coldwarm import sessions ~/.claude/projects --to team-sessions
+             coldwarm import sessions team-sessions -b chroma -b notes
+    \b
+    With -b they are told to backends: what each captures, what that costs, and what it keeps of secrets. In place
+    of yours stand invented ones. A folder that was imported before is told as it is.
     """
+    from harness.backend import interpreters, registry
+    from harness.sessions.folder import is_imported
+
+    try:
+        specs = list(interpreters.name_releases(map(registry.parse, backends)))
+    except registry.RegistryError as error:
+        stop(error)
+    if len(recorded) == 1 and is_imported(recorded[0]):
+        if folder or not specs:
+            stop(f"{recorded[0]}: was imported already: put it to backends with -b, without --to")
+        folder = recorded[0]
+    else:
+        folder = _import(recorded, folder)
+    if specs:
+        _put(folder, specs, feed, out, call_seconds)
+
+
+def _import(recorded: tuple[Path, ...], folder: Path | None) -> Path:
     from harness.report.progress import say_during
     from harness.sessions import importing
     from harness.sessions.folder import SessionsError
@@ -54,6 +96,44 @@ def sessions(recorded: tuple[Path, ...], folder: Path | None) -> None:
         bad = error.errno == errno.ENOTEMPTY
         stop(f"{folder}: {error.strerror}; choose another with --to", BAD if bad else COULD_NOT_RUN)
     _tell(imported, folder)
+    return folder
+
+
+def _put(folder: Path, specs: Sequence[Spec], feed: Feed, out: Path, wait: float | None) -> None:
+    """Tells the sessions to one backend after the other; what cannot be told is one line, and exit code 3."""
+    from harness.backend import interpreters, registry
+    from harness.backend.client import MemoryFault
+    from harness.conformance import DEADLINES, open_setting
+    from harness.gateway.embedder import EmbedderError
+    from harness.report.progress import say_during
+    from harness.sessions import captured
+    from harness.sessions import feed as feeding
+    from harness.sessions.folder import SessionsError
+
+    found: list[captured.Captured] = []
+    deadlines, cache = DEADLINES.allow(wait), paths.cache_root() / "embeddings.sqlite"
+    try:
+        made = files.make_folder(out, time.strftime("%Y%m%d-%H%M%S"))
+        for spec in specs:
+            try:
+                with open_setting(spec, None, deadlines, cache) as setting:
+                    observe = setting.playable.backend.support["observe"]
+                    if feed == "native" and not observe.supported:
+                        say(f"{spec.label} captures no session ({observe.note}); it was not told")
+                        continue
+                    with say_during(terminal(), f"telling {spec.label}"):
+                        found.append(captured.count(*feeding.play(folder, setting, feed, made)))
+            except MemoryFault as error:
+                say(f"{interpreters.explain_missing(spec, error)}; {spec.label} was not told")
+    except (SessionsError, registry.RegistryError) as error:
+        stop(error)
+    except (EmbedderError, OSError) as error:
+        stop(error, COULD_NOT_RUN)
+    for line in captured.list_lines(found):
+        tell(line)
+    if found:
+        tell(f"figures: {shorten(captured.write(made, found))}")
+    sys.exit(COULD_NOT_RUN if len(found) < len(specs) or any(each.faults or not each.ended for each in found) else GOOD)
 
 
 def _tell(imported: Imported, folder: Path) -> None:
