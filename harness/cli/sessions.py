@@ -51,7 +51,7 @@ def sessions(
     \b
     Claude Code  ~/.claude/projects
     Codex        ~/.codex/sessions
-    opencode     ~/.local/share/opencode/storage, or what `opencode export` writes
+    opencode     ~/.local/share/opencode, or what `opencode export` writes
     messages     lists as OpenAI's chat API has them, JSON or a list or message a line
     spans        OpenTelemetry GenAI spans with messages, as OTLP JSON
     \b

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from harness.machine import files
 from harness.machine.documents import DocumentError
@@ -27,7 +27,7 @@ from harness.sessions.secrets import Secrets, TooManyError
 from harness.sessions.spans import Spans
 
 FORMS: Sequence[Form] = (ClaudeCode(), Codex(), Opencode(), Spans(), Messages())
-ENDINGS = (".json", ".jsonl", ".ndjson")
+ENDINGS = (".json", ".jsonl", ".ndjson", opencode.DATABASE)
 """What is read below a folder; a file that is named is read whatever its name."""
 PEEKED = 200
 """Values of a file that are looked at to tell its form."""
@@ -148,7 +148,7 @@ def _read(source: Source, listed: Listed) -> Iterator[Found]:
     reader: Reader | None = None
     peeked = 0
     try:
-        for value in values.read(source.path, source.size, listed.left_out):
+        for value in _read_values(source, listed.left_out):
             if reader is None:
                 form = next((each for each in FORMS if each.claims(value)), None)
                 if form is None:
@@ -169,6 +169,12 @@ def _read(source: Source, listed: Listed) -> Iterator[Found]:
         listed.left_out["a file in no form that is known"] += 1
     else:
         listed.left_out += reader.found.left_out
+
+
+def _read_values(source: Source, wrong: Counter[str]) -> Iterator[Any]:
+    if source.path.name.endswith(opencode.DATABASE):
+        return opencode.read_database(source.path, wrong)
+    return values.read(source.path, source.size, wrong)
 
 
 def _list_texts(source: Source) -> Iterator[str]:

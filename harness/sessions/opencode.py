@@ -1,16 +1,20 @@
-"""Sessions of opencode: as `opencode export` writes them, and as its storage has them, a file for each message and for
-each part of one.
+"""Sessions of opencode: as `opencode export` writes them, as its database has them, and as its storage had them before,
+a file for each message and for each part of one.
 """
 
 from __future__ import annotations
 
+import errno
 import json
+import sqlite3
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from harness.machine import documents
+from harness.machine import documents, files
 from harness.machine.documents import DocumentError
 from harness.sessions.recorded import (
     INSTRUCTIONS,
@@ -48,6 +52,55 @@ class Opencode:
 
 def is_storage(folder: Path) -> bool:
     return all((folder / name).is_dir() for name in STORAGE)
+
+
+DATABASE = "opencode.db"
+
+
+def read_database(file: Path, wrong: Counter[str]) -> Iterator[Any]:
+    """Its messages, each as an export of one. Raises OSError.
+
+    Args:
+        wrong: Takes what is wrong with messages -> how often.
+    """
+    with files.open_regular(file):  # what is no file is not opened by SQLite either
+        pass
+    # Where a log is, SQLite has to read it; where none is, it must not make one beside somebody else's file.
+    mode = "mode=ro" if file.with_name(f"{file.name}-wal").exists() else "immutable=1"
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(file.absolute()))}?{mode}", uri=True)) as link:
+            yield from _read_rows(link, wrong)
+    except sqlite3.Error as error:
+        raise OSError(errno.EINVAL, f"not a database of opencode ({type(error).__name__})") from None
+
+
+def _read_rows(link: sqlite3.Connection, wrong: Counter[str]) -> Iterator[Any]:
+    link.text_factory = bytes
+    sessions = link.execute("select id, parent_id, directory, time_created from session order by time_created, id")
+    for id_, parent, directory, created in sessions:
+        told = {
+            "id": _text(id_),
+            "parentID": _text(parent),
+            "directory": _text(directory),
+            "time": {"created": created},
+        }
+        for name, data in link.execute("select id, data from message where session_id = ? order by id", [_text(id_)]):
+            message = _parse(data, wrong)
+            parts = link.execute("select data from part where message_id = ? order by id", [_text(name)])
+            listed = [_parse(each, wrong) for (each,) in parts]
+            yield {"info": told, "messages": [{"info": message, "parts": listed}]}
+
+
+def _text(value: Any) -> Any:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def _parse(data: Any, wrong: Counter[str]) -> Any:
+    try:
+        return documents.parse_json(documents.decode(data if isinstance(data, bytes) else b""))
+    except DocumentError as error:
+        wrong[f"a message {tell_wrong(error)}"] += 1
+        return {}
 
 
 def _is_exported(value: Any) -> bool:

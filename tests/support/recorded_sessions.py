@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import sqlite3
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -177,6 +179,27 @@ def write_opencode_storage(folder: Path) -> Path:
     return storage
 
 
+def write_opencode_database(folder: Path) -> Path:
+    """As opencode 1.18 made it, of its columns those that are read."""
+    file = folder / "opencode.db"
+    with closing(sqlite3.connect(file)) as link:
+        link.execute("pragma journal_mode=wal")
+        link.execute("create table session (id text, parent_id text, directory text, time_created integer)")
+        link.execute("create table message (id text, session_id text, data text)")
+        link.execute("create table part (id text, message_id text, data text)")
+        link.execute("insert into session values ('ses_1', null, ?, 1770109200000)", [CWD])
+        link.execute("insert into session values ('ses_2', 'ses_1', ?, 1770109200000)", [CWD])
+        for info, parts in list_opencode():
+            for session in ("ses_1", "ses_2"):
+                data = json.dumps({"role": info["role"]})
+                link.execute("insert into message values (?, ?, ?)", [session + info["id"], session, data])
+                for at, part in enumerate(parts):
+                    row = [f"prt_{at}", session + info["id"], json.dumps(part)]
+                    link.execute("insert into part values (?, ?, ?)", row)
+        link.commit()
+    return file
+
+
 def list_messages() -> list[dict[str, Any]]:
     call = {"id": "t1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}
     return [
@@ -240,5 +263,6 @@ def write_spans(folder: Path) -> Path:
 WRITERS: dict[str, Callable[[Path], Path]] = {
     "claude-code": write_claude, "codex": write_codex, "codex, old": write_old_codex,
     "opencode, exported": write_opencode_export, "opencode, stored": write_opencode_storage,
+    "opencode, database": write_opencode_database,
     "messages": write_messages, "messages, lines": write_message_lines, "spans": write_spans,
 }  # fmt: skip

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import tracemalloc
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,17 @@ from hypothesis import strategies as st
 from harness.cli import commands
 from harness.sessions import importing, values
 from harness.sessions.folder import SessionsError, read_index, read_session
-from tests.support.recorded_sessions import ANSWERED, ASKED, KEY, RULE, claude_line, lines, write_claude, write_messages
+from tests.support.recorded_sessions import (
+    ANSWERED,
+    ASKED,
+    KEY,
+    RULE,
+    claude_line,
+    lines,
+    write_claude,
+    write_messages,
+    write_opencode_database,
+)
 
 GOOD = lines([claude_line("user", RULE)]).encode()
 BAD_LINES = {
@@ -185,3 +197,24 @@ def test_no_bytes_make_it_fail(tmp_path_factory: pytest.TempPathFactory, data: b
     folder = tmp_path_factory.mktemp("any")
     (folder / "s.jsonl").write_bytes(GOOD + data)
     importing.run([folder / "s.jsonl"], folder / "out")
+
+
+@pytest.mark.parametrize("data", [b"", b"SQLite format 3\0" + b"x" * 500, b"no database"])
+def test_a_database_that_is_none_is_a_file_that_cannot_be_read(tmp_path: Path, data: bytes) -> None:
+    write_claude(tmp_path)
+    (tmp_path / "opencode.db").write_bytes(data)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    imported = importing.run([tmp_path], tmp_path / "out")
+    assert any(reason.startswith("a file that cannot be read: not a database") for reason in imported.left_out)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*before, "out"])
+
+
+def test_a_broken_message_of_a_database_is_counted_and_nothing_is_written_beside_it(tmp_path: Path) -> None:
+    file = write_opencode_database(tmp_path)
+    with closing(sqlite3.connect(file)) as link:
+        link.execute("update part set data = ? where message_id = 'ses_1msg_1'", [b"\xff{"])
+        link.commit()
+        imported = importing.run([file], tmp_path / "out")  # while opencode has it open
+    assert imported.left_out["a message that is not UTF-8"] == 2
+    assert [entry.messages for entry in imported.entries.values()] == [4]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["opencode.db", "out"]
