@@ -22,7 +22,7 @@ SETS = ("devmembench", "forgeteval", "locomo", "longmemeval", "memorycode", "per
 
 @click.group(name="import")
 def import_() -> None:
-    """Read what others published or agents recorded: sets of questions, and sessions."""
+    """Put a published set, or your own recorded sessions, to backends."""
 
 
 @click.command()

@@ -44,7 +44,7 @@ def sessions(
     out: Path,
     call_seconds: float | None,
 ) -> None:
-    """Read recorded sessions of agents into transcripts without secrets.
+    """Read recorded sessions into transcripts without secrets.
 
     A PATH is a file, or a folder that is searched. The form of a file is told by what stands in it.
 

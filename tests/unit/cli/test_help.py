@@ -30,7 +30,7 @@ def test_every_command_and_option_is_explained(name: str) -> None:
     assert not bare
 
 
-@pytest.mark.parametrize("words", [(), ("export",), ("new",), ("selftest",), ("baseline",), ("env",)])
+@pytest.mark.parametrize("words", [(), ("export",), ("new",), ("selftest",), ("baseline",), ("env",), ("import",)])
 def test_no_summary_is_cut_at_eighty_columns(words: tuple[str, ...]) -> None:
     said = CliRunner(env={"COLUMNS": "80"}).invoke(commands, [*words, "--help"]).stdout
     _, head, listed = said.partition("\nCommands:\n")
