@@ -1,7 +1,8 @@
 """Node packages by npm: `npm:NAME>=1,<2` among what an adapter needs, resolved to a lock and installed from one.
 
 A lock holds the integrity of every package and no address. Scripts of packages are never run. Peers that packages ask
-for are not installed: with them, npm did not resolve claude-mem within six minutes.
+for are not installed: with them, npm did not resolve claude-mem within six minutes. Nor is what is optional and not in
+the registry. Engines are those of the machine's Node, unless a package brings one.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ PREFIX = "npm:"
 WANTED, LOCK = "package.json", "package-lock.json"
 PLAIN = ("--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund", "--no-update-notifier", "--no-color",
          "--loglevel=error")  # fmt: skip
+NODE = "node-linux-"
+"""A package whose name begins so is Node itself."""
 _NAME = re.compile(r"npm:((?:@[\w.-]+/)?[\w.-]+)\s*(.*)")
 _TAG = re.compile(r"npm error ?(?:[a-z]\w* )?")
 _NO_CAUSE = ("npm error code ", "npm error errno ", "npm error syscall ", "npm error path ")
@@ -44,9 +47,13 @@ def resolve(needed: Iterable[str]) -> str:
     wanted = {name: " ".join(sorted(map(_spell, allowed))) for name, allowed in map(read_requirement, needed)}
     with leftovers.temporary() as folder:
         (folder / WANTED).write_text(json.dumps({"dependencies": wanted}))
-        _ask(folder, "install", "--package-lock-only", "--omit-lockfile-registry-resolved", "--engine-strict")
+        _ask(folder, "install", "--package-lock-only", "--omit-lockfile-registry-resolved", *_check_engines(wanted))
         found = json.loads((folder / LOCK).read_text(encoding="utf-8"))
     found.pop("name", None)  # that of the folder
+    there = {_name(place) for place in found["packages"]}
+    for each in found["packages"].values():
+        if optional := each.get("optionalDependencies"):  # npm leaves out what it did not find, and misses it then
+            each["optionalDependencies"] = {name: limit for name, limit in optional.items() if name in there}
     return json.dumps(found, indent=1) + "\n"
 
 
@@ -64,9 +71,17 @@ def install(lock: str, folder: Path) -> tuple[str, ...]:
     packages = json.loads(lock)["packages"]
     (folder / WANTED).write_text(json.dumps(packages[""]))
     (folder / LOCK).write_text(lock, encoding="utf-8")
-    _ask(folder, "ci", "--engine-strict")
-    names = ((place.rpartition("node_modules/")[2], each) for place, each in packages.items() if place)
+    _ask(folder, "ci", *_check_engines(map(_name, packages)))
+    names = ((_name(place), each) for place, each in packages.items() if place)
     return tuple(sorted({f"{PREFIX}{name}=={each['version']}" for name, each in names if not each.get("link")}))
+
+
+def _name(place: str) -> str:
+    return place.rpartition("node_modules/")[2]
+
+
+def _check_engines(names: Iterable[str]) -> tuple[str, ...]:
+    return () if any(each.startswith(NODE) for each in names) else ("--engine-strict",)
 
 
 def list_releases(name: str) -> list[Version]:

