@@ -165,7 +165,8 @@ def make_server(tools: Iterable[Callable[..., str]], version: str) -> MCPServer[
     """An MCP server with these tools, named and explained by themselves."""
     server = MCPServer("coldwarm", instructions=INSTRUCTIONS, version=version, log_level="ERROR")
     for tool in tools:
-        server.tool()(tool)
+        # Beside a text, some programs would show their model the same as JSON, some that alone.
+        server.tool(structured_output=False)(tool)
     return server
 
 

@@ -99,6 +99,27 @@ def test_the_command_asks_and_keeps(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert [each for each, _ in toolbox.asked] == ["platform", "platform", "platform"]
 
 
+def test_its_answers_are_text_alone(tmp_path: Path) -> None:
+    """Some programs would show their model the same a second time, as JSON, or only so."""
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "fake", "version": "1"}}
+    use = {"name": "recall", "arguments": {"query": "which platform"}}
+    own = TrialMemory(FakeToolbox(), lambda _: None)  # type: ignore[arg-type]
+    with memory.serve(own, tmp_path / "s"), socket.socket(socket.AF_UNIX) as link:
+        link.connect(str(tmp_path / "s"))
+        lines = link.makefile("rw", encoding="utf-8")
+        answers = []
+        for message in (
+            {"method": "initialize", "params": hello, "id": 1}, {"method": "notifications/initialized"},
+            {"method": "tools/list", "id": 2}, {"method": "tools/call", "params": use, "id": 3},
+        ):  # fmt: skip
+            lines.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+            lines.flush()
+            if "id" in message:
+                answers.append(json.loads(lines.readline())["result"])
+    assert not any("outputSchema" in each for each in answers[1]["tools"])
+    assert answers[2]["content"] == [{"type": "text", "text": "- known"}] and "structuredContent" not in answers[2]
+
+
 def test_who_talks_no_mcp_disturbs_nobody(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = TrialMemory(FakeToolbox(), lambda _: None)  # type: ignore[arg-type]
     with memory.serve(own, tmp_path / "s"):
