@@ -1,9 +1,10 @@
-"""The model of one job, as an agent program sees it: chat completions at a socket of its own, logged step by step."""
+"""The model of one job, as an agent program sees it: at a socket of its own, in its format, logged step by step."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import socket
 import threading
 from collections import Counter
@@ -20,12 +21,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from harness.agents.formats import Chat, Format
+from harness.agents.messages import Messages
 from harness.agents.profile import Profile
+from harness.agents.responses import Responses
 from harness.gateway.chat import wire
 from harness.gateway.chat.client import Reply
 from harness.gateway.chat.normaliser import map_strings
 from harness.gateway.chat.route import write_usage
-from harness.gateway.chat.wire import Refused, Spent, text_of
+from harness.gateway.chat.wire import ChatRequest, Refused, Spent, text_of
 from harness.gateway.endpoint import REFUSALS, read_body
 from harness.gateway.server import serve as start
 from harness.log.calls import ModelCall, ToolUse
@@ -37,6 +41,8 @@ PASSED = (
     "max_tokens", "max_completion_tokens", "frequency_penalty", "presence_penalty", "reasoning_effort",
 )  # fmt: skip
 """Fields of a request that reach the model. Model and seed are those of the trial."""
+FORMATS: Mapping[str, type[Format]] = {"/chat/completions": Chat, "/messages": Messages, "/responses": Responses}
+"""By how a path ends, as programs differ in what they set before it."""
 SPEAKS = ("system", "developer", "user")
 
 
@@ -69,16 +75,15 @@ class Conversation:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _today: date = field(default_factory=lambda: datetime.now(UTC).date())
 
-    def answer(self, body: bytes) -> wire.Completion:
+    def answer(self, asked: ChatRequest) -> wire.Completion:
         """One call at a time. Raises Refused."""
-        parsed = wire.parse(body)
         with self._lock:
             if self.ended.is_set():
                 raise Refused(400, self.why, code="budget")
-            request = self._write_request(parsed.body)
+            request = self._write_request(asked.body)
             new = self._note_messages(request["messages"])
             size = sum(map(self._size, map(text_of, request["messages"]))) + self._size(
-                json.dumps(parsed.body.get("tools"))
+                json.dumps(asked.body.get("tools"))
             )
             self.prompt += size
             reply = self.ask_model(request)
@@ -98,10 +103,19 @@ class Conversation:
 
     def _write_request(self, body: Mapping[str, Any]) -> dict[str, Any]:
         kept = {key: body[key] for key in PASSED if body.get(key) is not None}
-        kept["messages"] = [
-            map_strings(each, self._change_day) if each["role"] in SPEAKS else each for each in kept["messages"]
-        ]
+        kept["messages"] = [self._settle(each) for each in kept["messages"]]
         return {"model": self.model, "seed": self.seed, **kept}
+
+    def _settle(self, message: Mapping[str, Any]) -> Any:
+        """A message without what differs from run to run; what the model said stays as it is."""
+        if message["role"] in SPEAKS:
+            message = map_strings(message, self._change_day)
+        return message if message["role"] == "assistant" else map_strings(message, self._hide)
+
+    def _hide(self, text: str) -> str:
+        for pattern in self.profile.varies:
+            text = re.sub(pattern, "…", text)
+        return text
 
     def _change_day(self, text: str) -> str:
         for form in self.profile.dates:
@@ -194,18 +208,19 @@ def serve(conversation: Conversation, path: Path) -> Iterator[None]:
 
 
 def application(talk: Conversation) -> Starlette:
-    """Chat completions at whatever path ends in their name, as programs differ in what they set before it."""
+    """Each of the formats, and the one model."""
 
-    async def completions(request: Request) -> Response:
-        if not request.url.path.endswith("/chat/completions"):
-            raise Refused(404, f"there are chat completions here, and no {request.url.path[:100]}")
-        body = await read_body(request)
+    async def answer(request: Request) -> Response:
+        path = request.url.path
+        spoken = next((each for end, each in FORMATS.items() if path.endswith(end)), None)
+        if spoken is None:
+            raise Refused(404, f"there are {', '.join(FORMATS)} here, and no {path[:100]}")
+        told = spoken(await read_body(request))
         # Left to itself where the program is ended meanwhile: nobody waits for a model's last answer.
-        answer = await to_thread.run_sync(talk.answer, body, abandon_on_cancel=True)
-        if not wire.parse(body).stream:
-            return JSONResponse(answer)
-        events = [f"data: {json.dumps(each)}\n\n" for each in wire.chunks(answer)]
-        return Response("".join([*events, "data: [DONE]\n\n"]), media_type="text/event-stream")
+        said = await to_thread.run_sync(talk.answer, told.asked, abandon_on_cancel=True)
+        if not told.asked.stream:
+            return JSONResponse(told.write(said))
+        return Response("".join(told.stream(said)), media_type="text/event-stream")
 
     async def models(_: Request) -> Response:
         rows = [{"id": talk.model, "object": "model", "created": 0, "owned_by": "coldwarm"}]
@@ -213,7 +228,7 @@ def application(talk: Conversation) -> Starlette:
 
     return Starlette(
         routes=[
-            Route("/{path:path}", completions, methods=["POST"]),
+            Route("/{path:path}", answer, methods=["POST"]),
             Route("/{path:path}", models, methods=["GET"]),
         ],
         exception_handlers=REFUSALS,

@@ -80,6 +80,7 @@ class Profile(Model):
         command: What starts it, in the work tree.
         stdin: What it is told there.
         dates: How it tells its model the day, as of `date +FORMAT`; the day of the story is put in its place.
+        varies: What else differs from run to run in what it tells its model, as regular expressions: `…` is put there.
         transcript: A file that it writes; empty: what it prints.
         usage: Where it stands there what it counts itself; None: it does not say.
         gave_up: What stands there if a limit of the program's own has ended it, whatever its exit code.
@@ -97,6 +98,7 @@ class Profile(Model):
     command: tuple[str, ...] = Field(min_length=1)
     stdin: str = ""
     dates: tuple[str, ...] = ()
+    varies: tuple[str, ...] = ()
     transcript: str = ""
     usage: Usage | None = None
     gave_up: tuple[str, ...] = ()
@@ -113,9 +115,19 @@ class Profile(Model):
         for each in packages:
             if "==" not in each:
                 raise ValueError(f"{each}: name one release, with ==")
-        if any(each.startswith(npm.PREFIX) for each in packages) and len(packages) > 1:
-            raise ValueError("a Node package stands alone")
+        if len({each.startswith(npm.PREFIX) for each in packages}) > 1:
+            raise ValueError("Node packages stand beside no others")
         return packages
+
+    @field_validator("varies")
+    @classmethod
+    def _check_patterns(cls, varies: tuple[str, ...]) -> tuple[str, ...]:
+        for each in varies:
+            try:
+                re.compile(each)
+            except re.error as error:
+                raise ValueError(f"'{each}' is no regular expression: {error}") from None
+        return varies
 
     def list_reads(self) -> list[Path]:
         return [Path(self.folder, Path(each).expanduser()).resolve() for each in self.reads]

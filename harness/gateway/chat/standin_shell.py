@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from harness.gateway.chat.wire import text_of
 
-SHELLS = ("bash", "shell", "run_shell_command", "execute_bash", "terminal")
+SHELLS = ("bash", "Bash", "shell", "run_shell_command", "exec_command", "execute_bash", "terminal")
 """Names of tools that run a command."""
 BLOCK = re.compile(r"```([\w-]*bash[\w-]*)\n")
 END = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
@@ -75,7 +75,7 @@ def write(step: Step | None, form: Form, number: int) -> dict[str, Any]:
     command = f"echo {form.ends}" if step is None else _write_command(*step)
     if form.shell is None:
         return {"role": "assistant", "content": f"The next step.\n\n```{form.block}\n{command}\n```"}
-    return _call(form.shell, {"command": command}, number)
+    return _call(form.shell, {_find_place(form.shell): command}, number)
 
 
 def _write_command(name: str, arguments: Mapping[str, Any]) -> str:
@@ -84,6 +84,13 @@ def _write_command(name: str, arguments: Mapping[str, Any]) -> str:
     if name == "edit":
         return shlex.join(["python3", "-c", _EDIT, arguments["path"], arguments["old"], arguments["new"]])
     return "git status --short"
+
+
+def _find_place(shell: Mapping[str, Any]) -> str:
+    """Under which name a shell is told its command."""
+    schema = shell.get("parameters")
+    known = schema.get("properties") if isinstance(schema, dict) else None
+    return "cmd" if isinstance(known, dict) and "cmd" in known else "command"
 
 
 def _call(function: Mapping[str, Any], arguments: dict[str, Any], number: int) -> dict[str, Any]:

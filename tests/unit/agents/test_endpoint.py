@@ -16,7 +16,7 @@ import pytest
 from harness.agents import endpoint, profile
 from harness.agents.endpoint import Conversation
 from harness.gateway.chat.client import Reply
-from harness.gateway.chat.wire import Refused
+from harness.gateway.chat.wire import ChatRequest, Refused
 from harness.gateway.endpoint import MAX_BYTES
 from tests.support.fake_model import FakeModel
 
@@ -71,9 +71,39 @@ def test_an_answer_is_streamed_if_that_is_wanted(talk: tuple[Conversation, Path]
     assert "".join(each.get("content", "") for each in deltas) == "yes"
 
 
+@pytest.mark.parametrize(
+    ("where", "key", "said"),
+    [
+        ("/v1/v1/messages?beta=true", "messages", '"text": "yes"'),
+        ("/v1/responses", "input", '"delta": "yes"'),
+    ],
+)
+def test_a_program_may_speak_another_format(talk: tuple[Conversation, Path], where: str, key: str, said: str) -> None:
+    found, path = talk
+    status, told = post(path, {"model": "mine", key: ASKED["messages"], "stream": True}, where)
+    assert status == 200 and said in told and told.startswith("event: ")
+    status, told = post(path, {"model": "mine", key: ASKED["messages"]}, where)
+    assert status == 200 and json.loads(told)["model"] == "fake"
+    for asked in found.ask_model.heard:  # type: ignore[attr-defined]
+        assert (asked["model"], asked["seed"], asked["messages"]) == ("theirs", 7, ASKED["messages"])
+    assert [each.prompt for each in found.calls] == ["hello", ""]
+
+
+def test_what_varies_from_run_to_run_is_hidden_from_the_model_but_in_its_own_words() -> None:
+    found = make(("bash", {}), "done", varies=(r"pid \d+", "Kernel .*"))
+    messages = [
+        {"role": "system", "content": [{"type": "text", "text": "Kernel 6.1\nbe brief"}]},
+        {"role": "assistant", "content": "pid 1"}, {"role": "tool", "tool_call_id": "a", "content": "pid 71 is up"},
+    ]  # fmt: skip
+    found.answer(ChatRequest({"messages": messages}))
+    (asked,) = found.ask_model.heard  # type: ignore[attr-defined]
+    system, words, result = (each["content"] for each in asked["messages"])
+    assert system == [{"type": "text", "text": "…\nbe brief"}] and (words, result) == ("pid 1", "… is up")
+
+
 def test_what_was_read_from_a_cache_is_logged_and_told_on() -> None:
     found = make(Reply("answered", "yes", model="m", prompt=9, completion=2, cached=4, message={"content": "yes"}))
-    usage = found.answer(json.dumps(ASKED).encode())["usage"]
+    usage = found.answer(ChatRequest(ASKED))["usage"]
     assert usage["prompt_tokens"] == 9 and usage["prompt_tokens_details"] == {"cached_tokens": 4}
     assert [each.cached_tokens for each in found.calls] == [4]
 
@@ -84,7 +114,9 @@ def test_what_was_read_from_a_cache_is_logged_and_told_on() -> None:
         (b"{half", "/v1/chat/completions", 400, "not JSON"),
         ({"model": "m"}, "/v1/chat/completions", 400, "messages must be a list"),
         ({**ASKED, "n": 2}, "/v1/chat/completions", 400, "n must be 1"),
-        (ASKED, "/v1/responses", 404, "there are chat completions here, and no /v1/responses"),
+        (ASKED, "/v1/completions", 404, "there are /chat/completions, /messages, /responses here, and no /v1/comp"),
+        ({"model": "m"}, "/v1/messages", 400, "messages must be a list"),
+        ({"model": "m", "input": [3]}, "/v1/responses", 400, "input must be a list"),
         (b"[" * 50_000, "/v1/chat/completions", 400, "not JSON"),
     ],
 )
@@ -138,7 +170,7 @@ def test_what_a_tool_answered_stands_at_the_step_that_used_it_even_if_all_calls_
     found = make(("bash", {"command": "a"}), ("bash", {"command": "b"}), "done")
     messages: list[Any] = list(ASKED["messages"])
     for _ in range(3):
-        message = found.answer(json.dumps({**ASKED, "messages": messages}).encode())["choices"][0]["message"]
+        message = found.answer(ChatRequest({**ASKED, "messages": messages}))["choices"][0]["message"]
         messages += [message, {"role": "tool", "tool_call_id": "a", "content": "the same"}]
     assert [[use.result for use in call.uses] for call in found.calls] == [["the same"], ["the same"], []]
     assert [call.prompt for call in found.calls] == ["hello", "", ""] and found.shown == ["the same"] * 2
@@ -154,10 +186,10 @@ def test_a_failed_call_is_answered_so_that_nobody_tries_again(tmp_path: Path) ->
 
 def test_after_a_budget_nothing_is_answered() -> None:
     found = make("one", "two", steps=1)
-    found.answer(json.dumps(ASKED).encode())
+    found.answer(ChatRequest(ASKED))
     assert found.ended.is_set() and found.why == "ended: 1 steps are used up"
     with pytest.raises(Refused, match="1 steps are used up"):
-        found.answer(json.dumps(ASKED).encode())
+        found.answer(ChatRequest(ASKED))
     assert len(found.calls) == 1
 
 

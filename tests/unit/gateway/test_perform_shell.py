@@ -78,6 +78,14 @@ def test_it_asks_by_the_tool_that_is_there_and_edits_by_the_shell(tmp_path: Path
     assert step(ask(SHELL, RECALL, results=(NOTES, "", "", ""))) == "DONE"
 
 
+def test_a_shell_may_have_another_name_and_take_its_command_under_another() -> None:
+    codex = {"name": "exec_command", "parameters": {"properties": {"cmd": {"type": "string"}}, "required": ["cmd"]}}
+    claude = {"name": "Bash", "parameters": {"properties": {"command": {"type": "string"}}}}
+    for shell, key in ((codex, "cmd"), (claude, "command")):
+        done = ask(shell, RECALL, results=(NOTES, "", ""))
+        assert step(done) == (shell["name"], {key: "git status --short"})
+
+
 def test_without_such_a_tool_it_asks_by_the_command_that_the_task_speaks_of() -> None:
     told = f"{GOAL} memory recall 'QUESTION' asks"
     assert command(ask(SHELL, said=told)) == "memory recall 'Which target?'"
