@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from harness.agents.contents import Contents, StreamedContents
 from harness.agents.formats import Chat, Format
 from harness.agents.messages import Messages
 from harness.agents.profile import Profile
@@ -41,7 +42,10 @@ PASSED = (
     "max_tokens", "max_completion_tokens", "frequency_penalty", "presence_penalty", "reasoning_effort",
 )  # fmt: skip
 """Fields of a request that reach the model. Model and seed are those of the trial."""
-FORMATS: Mapping[str, type[Format]] = {"/chat/completions": Chat, "/messages": Messages, "/responses": Responses}
+FORMATS: Mapping[str, type[Format]] = {
+    "/chat/completions": Chat, "/messages": Messages, "/responses": Responses,
+    ":generateContent": Contents, ":streamGenerateContent": StreamedContents,
+}  # fmt: skip
 """By how a path ends, as programs differ in what they set before it."""
 SPEAKS = ("system", "developer", "user")
 

@@ -89,3 +89,12 @@ def list_calls(answer: Completion) -> list[tuple[str, str, str]]:
         (str(each.get("id")), str(function.get("name")), str(function.get("arguments") or ""))
         for each, function in zip(found, functions, strict=True)
     ]
+
+
+def read_object(arguments: str) -> dict[str, Any]:
+    """What is no JSON object is handed on whole, so that the program refuses it by its own words."""
+    try:
+        found = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {"arguments": arguments}

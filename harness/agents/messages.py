@@ -7,7 +7,16 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.agents.formats import join_texts, list_calls, list_objects, parse, write_call, write_event, write_tool
+from harness.agents.formats import (
+    join_texts,
+    list_calls,
+    list_objects,
+    parse,
+    read_object,
+    write_call,
+    write_event,
+    write_tool,
+)
 from harness.gateway.chat import wire
 from harness.gateway.chat.wire import Completion
 
@@ -49,7 +58,7 @@ class Messages:
         text = wire.text_of({**wire.message_of(answer), "tool_calls": None})
         content: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
         content += [
-            {"type": "tool_use", "id": identity, "name": name, "input": _read_input(arguments)}
+            {"type": "tool_use", "id": identity, "name": name, "input": read_object(arguments)}
             for identity, name, arguments in list_calls(answer)
         ]
         usage = answer.get("usage") or {}
@@ -98,15 +107,6 @@ def _read_part(part: Mapping[str, Any]) -> dict[str, Any] | None:
         address = source.get("url") or f"data:{source.get('media_type')};base64,{source.get('data')}"
         return {"type": "image_url", "image_url": {"url": address}}
     return None
-
-
-def _read_input(arguments: str) -> dict[str, Any]:
-    """What is no JSON object is handed on whole, so that the program refuses it by its own words."""
-    try:
-        found = json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else {"arguments": arguments}
 
 
 def _list_events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:

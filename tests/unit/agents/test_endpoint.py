@@ -71,21 +71,28 @@ def test_an_answer_is_streamed_if_that_is_wanted(talk: tuple[Conversation, Path]
     assert "".join(each.get("content", "") for each in deltas) == "yes"
 
 
+SAID = [{"role": "user", "parts": [{"text": "hello"}]}]
+
+
 @pytest.mark.parametrize(
-    ("where", "key", "said"),
+    ("where", "body", "said"),
     [
-        ("/v1/v1/messages?beta=true", "messages", '"text": "yes"'),
-        ("/v1/responses", "input", '"delta": "yes"'),
+        ("/v1/v1/messages?beta=true", {**ASKED, "stream": True}, '"text": "yes"'),
+        ("/v1/responses", {"model": "mine", "input": ASKED["messages"], "stream": True}, '"delta": "yes"'),
+        ("/v1/v1beta/models/mine:streamGenerateContent?alt=sse", {"contents": SAID}, '"parts": [{"text": "yes"}]'),
     ],
 )
-def test_a_program_may_speak_another_format(talk: tuple[Conversation, Path], where: str, key: str, said: str) -> None:
+def test_a_program_may_speak_another_format(
+    talk: tuple[Conversation, Path], where: str, body: dict[str, Any], said: str
+) -> None:
     found, path = talk
-    status, told = post(path, {"model": "mine", key: ASKED["messages"], "stream": True}, where)
-    assert status == 200 and said in told and told.startswith("event: ")
-    status, told = post(path, {"model": "mine", key: ASKED["messages"]}, where)
-    assert status == 200 and json.loads(told)["model"] == "fake"
+    status, told = post(path, body, where)
+    assert status == 200 and said in told and told.endswith("\n\n")
+    status, told = post(path, {**body, "stream": False}, where.replace("streamG", "g"))
+    assert status == 200 and "fake" in (json.loads(told).get("model"), json.loads(told).get("modelVersion"))
     for asked in found.ask_model.heard:  # type: ignore[attr-defined]
-        assert (asked["model"], asked["seed"], asked["messages"]) == ("theirs", 7, ASKED["messages"])
+        (heard,) = asked["messages"]
+        assert (asked["model"], asked["seed"], heard["role"]) == ("theirs", 7, "user") and "hello" in str(heard)
     assert [each.prompt for each in found.calls] == ["hello", ""]
 
 
@@ -114,7 +121,7 @@ def test_what_was_read_from_a_cache_is_logged_and_told_on() -> None:
         (b"{half", "/v1/chat/completions", 400, "not JSON"),
         ({"model": "m"}, "/v1/chat/completions", 400, "messages must be a list"),
         ({**ASKED, "n": 2}, "/v1/chat/completions", 400, "n must be 1"),
-        (ASKED, "/v1/completions", 404, "there are /chat/completions, /messages, /responses here, and no /v1/comp"),
+        (ASKED, "/v1/completions", 404, "there are /chat/completions, /messages, /responses, "),
         ({"model": "m"}, "/v1/messages", 400, "messages must be a list"),
         ({"model": "m", "input": [3]}, "/v1/responses", 400, "input must be a list"),
         (b"[" * 50_000, "/v1/chat/completions", 400, "not JSON"),

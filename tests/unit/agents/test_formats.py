@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from harness.agents.contents import Contents, StreamedContents
 from harness.agents.formats import Format
 from harness.agents.messages import Messages
 from harness.agents.responses import Responses
@@ -198,13 +199,81 @@ def test_an_answer_is_told_as_a_response_whole_and_in_events() -> None:
     assert cut["response"]["incomplete_details"] == {"reason": "max_output_tokens"}
 
 
+def test_a_conversation_in_contents_is_one_in_chat_completions() -> None:
+    told = read(
+        StreamedContents,
+        systemInstruction={"role": "user", "parts": [{"text": "Be brief."}]},
+        contents=[
+            {"role": "user", "parts": [{"text": "look"}, {"inlineData": {"mimeType": "image/png", "data": "AA"}}]},
+            {
+                "role": "model",
+                "parts": [
+                    {"thought": True, "text": "hm"}, {"text": "I ask."},
+                    {"functionCall": {"id": "a", "name": "recall", "args": {"query": "x"}}},
+                    {"functionCall": {"name": "shell", "args": {}}}, {"functionCall": {"name": "shell"}},
+                ],
+            },
+            {
+                "role": "user",
+                "parts": [
+                    {"functionResponse": {"id": "a", "name": "recall", "response": {"output": "- known"}}},
+                    {"functionResponse": {"name": "shell", "response": {"error": "no"}}},
+                    {"functionResponse": {"name": "shell", "response": {"output": "b"}}},
+                    {"text": "A reminder."},
+                ],
+            },
+        ],
+        tools=[
+            {"functionDeclarations": [{"name": "recall", "description": "Ask.", "parametersJsonSchema": SCHEMA}]},
+            {"functionDeclarations": [{"name": "shell", "parameters": SCHEMA}]}, {"googleSearch": {}},
+        ],
+        toolConfig={"functionCallingConfig": {"mode": "ANY"}},
+        generationConfig={"temperature": 1, "topK": 64, "maxOutputTokens": 100, "thinkingConfig": {}},
+    )  # fmt: skip
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
+    calls = [call("recall", "a", '{"query": "x"}'), call("shell", "shell-1", "{}"), call("shell", "shell-2", "{}")]
+    assert told["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": "look"}, picture]},
+        {"role": "assistant", "content": [{"type": "text", "text": "I ask."}], "tool_calls": calls},
+        {"role": "tool", "tool_call_id": "a", "content": "- known"},
+        {"role": "tool", "tool_call_id": "shell-1", "content": '{"error": "no"}'},
+        {"role": "tool", "tool_call_id": "shell-2", "content": "b"},
+        {"role": "user", "content": [{"type": "text", "text": "A reminder."}]},
+    ]
+    assert [each["function"]["name"] for each in told["tools"]] == ["recall", "shell"]
+    assert all(each["function"]["parameters"] == SCHEMA for each in told["tools"])
+    rest = {key: each for key, each in told.items() if key not in ("model", "messages", "tools")}
+    assert rest == {"tool_choice": "required", "max_tokens": 100, "temperature": 1, "stream": True}
+
+
+def test_an_answer_is_told_as_contents_whole_and_in_one_event() -> None:
+    body = b'{"contents": [{"role": "user", "parts": [{"text": "x"}]}]}'
+    assert not Contents(body).asked.stream
+    found, said = StreamedContents(body), answer("I ask.", ("recall", '{"query": "x"}'), ("odd", "[half"))
+    whole = found.write(said)
+    (candidate,) = whole["candidates"]
+    assert candidate["content"]["parts"] == [
+        {"text": "I ask."},
+        {"functionCall": {"id": "c0", "name": "recall", "args": {"query": "x"}}},
+        {"functionCall": {"id": "c1", "name": "odd", "args": {"arguments": "[half"}}},
+    ]
+    assert whole["usageMetadata"] == {
+        "promptTokenCount": 9, "cachedContentTokenCount": 4, "candidatesTokenCount": 2, "totalTokenCount": 11,
+    }  # fmt: skip
+    assert [*found.stream(said)] == [f"data: {json.dumps(whole)}\n\n"]
+    ends = [found.write(answer("x", finish=each))["candidates"][0]["finishReason"] for each in ("stop", "length")]
+    assert (candidate["finishReason"], ends) == ("STOP", ["STOP", "MAX_TOKENS"])
+
+
 @pytest.mark.parametrize("broken", [None, {"a": 1}, [1, {"id": None}, {"function": {"name": 2}}]])
-@pytest.mark.parametrize("kind", [Messages, Responses])
+@pytest.mark.parametrize("kind", [Messages, Responses, StreamedContents])
 def test_calls_that_a_model_wrote_wrong_are_told_all_the_same(kind: type[Format], broken: Any) -> None:
-    key = {Messages: "messages", Responses: "input"}[kind]
-    found = kind(json.dumps({"model": "m", key: [{"role": "user", "content": "x"}]}).encode())
+    key = {Messages: "messages", Responses: "input", StreamedContents: "contents"}[kind]
+    told = {"role": "user", "content": "x", "parts": [{"text": "x"}]}
+    found = kind(json.dumps({"model": "m", key: [told]}).encode())
     said = wire.completion("1", "m", {"content": "yes", "tool_calls": broken}, "stop", None)
-    assert found.write(said)["usage"]["output_tokens"] == 0 and parse_events(found, said)
+    assert "yes" in json.dumps(found.write(said)) and "yes" in "".join(found.stream(said))
 
 
 @pytest.mark.parametrize(
@@ -221,6 +290,11 @@ def test_calls_that_a_model_wrote_wrong_are_told_all_the_same(kind: type[Format]
         (Responses, {"input": [{"content": "x"}]}, r"messages\[0\] must be an object with a role"),
         (Responses, {"input": "x", "tools": [{"type": "namespace", "tools": 3}]}, "tools must be a list of objects"),
         (Responses, {"input": "x", "stream": 3}, "stream must be true or false"),
+        (Contents, {}, "messages must be a list that is not empty"),
+        (Contents, {"contents": [{"parts": 3}]}, "parts must be a list of objects"),
+        (Contents, {"contents": [{"parts": [{"functionCall": 3}]}]}, "functionCall must be an object"),
+        (Contents, {"contents": [], "systemInstruction": 3}, "systemInstruction must be an object"),
+        (Contents, {"contents": [], "tools": [{"functionDeclarations": 3}]}, "functionDeclarations must be a list"),
     ],
 )
 def test_what_is_no_request_is_refused(kind: type[Format], body: dict[str, Any], why: str) -> None:
