@@ -33,13 +33,15 @@ pytestmark = [
     pytest.mark.timeout(1800),
     pytest.mark.skipif(not bubblewrap.available(), reason="bubblewrap is not here, or may not do its work"),
 ]
-PROGRAMS = ("mini-swe-agent", "opencode")
+PROGRAMS = ("mini-swe-agent", "claude-code", "codex", "gemini-cli", "opencode", "qwen-code")
 FEW = ("cross-repo", "preference", "stale-deploy-rule")
 """Kinds of story that are played where not everything is: what is asked and checked of the others depends on no
 program, and the chat reader is tried on all of them."""
 
 
-@pytest.fixture(scope="module", params=[PROGRAMS[0], pytest.param(PROGRAMS[1], marks=pytest.mark.nightly)])
+@pytest.fixture(
+    scope="module", params=[PROGRAMS[0], *(pytest.param(name, marks=pytest.mark.nightly) for name in PROGRAMS[1:])]
+)
 def agent(request: pytest.FixtureRequest, cache: Path) -> Iterator[Profile]:
     """An agent program that is installed here."""
     found = profile.read(request.param)
@@ -92,6 +94,7 @@ def test_who_knows_everything_is_right_and_who_takes_the_worst_is_wrong(
             steps = played.calls(worked)
             assert steps[-1].outcome == "finished" and not steps[-1].why
             assert {each.outcome for each in steps[:-1]} == {"acted"}
+            assert worked.told is not None and worked.told.prompt > 0 < worked.told.completion, "it counts itself"
             for choice in worked.choices:
                 option = options[worked.job, choice.decision].option(choice.value)
                 assert option is not None and (option.verdict == "right") == (wanted == "right")
@@ -193,10 +196,14 @@ def test_a_recorded_run_is_replayed_and_a_changed_prompt_is_a_miss_with_a_diff(
 def test_who_goes_on_without_its_memory_or_ends_by_a_limit_of_its_own_is_told_of(
     cli: Cli, agent: Profile, tmp_path: Path
 ) -> None:
-    """Both exit with 0."""
+    """All exit with 0."""
     text = profile.locate(agent.name).read_text("utf-8")
     changes = {
+        "claude-code": ('"command": "${memory}"', '"command": "${memory}-gone"', "it never opened its memory"),
+        "codex": ('"${memory}", required=true', '"${memory}-gone", required=false', "it never opened its memory"),
+        "gemini-cli": ('"command": "${memory}"', '"command": "${memory}-gone"', "it never opened its memory"),
         "opencode": ('"command": ["${memory}"]', '"command": ["${memory}-gone"]', "it never opened its memory"),
+        "qwen-code": ('"command": "${memory}"', '"command": "${memory}-gone"', "it never opened its memory"),
         "mini-swe-agent": ('"-t",', '"-c", "agent.step_limit=2", "-t",', "a limit of its own (LimitsExceeded)"),
     }
     old, new, why = changes[agent.name]
