@@ -22,7 +22,7 @@ SETS = ("devmembench", "forgeteval", "locomo", "longmemeval", "memorycode", "per
 
 @click.group(name="import")
 def import_() -> None:
-    """Put a published set, or your own recorded sessions, to backends."""
+    """Put published sets or recorded sessions to backends."""
 
 
 @click.command()

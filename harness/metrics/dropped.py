@@ -12,6 +12,7 @@ from harness.log.events import Retired, Withheld, Wrote
 from harness.log.parts import Written
 from harness.metrics.metric import StoryMetric, metric, not_applicable, proportion
 from harness.metrics.view import Record, View, once
+from harness.metrics.words import Words
 from harness.model.trial import SCRIPTED, Measure
 
 DROPPED = "true_memories_dropped"
@@ -74,6 +75,7 @@ METRICS: tuple[StoryMetric, ...] = (
         "fact which held then in its place and which nothing that took their place asserts / such memories that assert "
         "a fact; not what the story asks to delete; texts classified", true_memories_dropped, whole=True,
         aside="what a way of writing costs in true memories; what comes of it is recalled and acted on",
+        words=Words(contrasted=18),
         label="true memories dropped by the way of writing",
     ),
 )  # fmt: skip

@@ -88,7 +88,8 @@ def share(pooled: Pooled) -> float:
 
 
 def show_range(low: float, high: float) -> str:
-    return words.number(low) if low == high else f"{words.number(low)}\u2013{words.number(high)}"
+    ends = words.number(low), words.number(high)
+    return ends[0] if ends[0] == ends[1] else "\u2013".join(ends)
 
 
 def list_reads(results: Results, row: str = "") -> list[ReadPolicy]:
