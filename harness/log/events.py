@@ -31,6 +31,8 @@ RetiringRule = Literal["expired", "gone", "replaced"]
 gone, or a new one says otherwise."""
 Retirement = Literal["forget", "deprecate"]
 """How: what is deprecated is marked as ended, and stays in the store."""
+RecallPurpose = Literal["probe", "lookup", "decision", "correction"]
+"""correction: for a decision of a job that is done again."""
 Phase = Literal["ingest", "probe", "job", "erase"]
 
 
@@ -171,7 +173,7 @@ class Recalled(Event):
     """
 
     kind: Literal["recalled"] = "recalled"
-    purpose: Literal["probe", "lookup", "decision", "correction"]
+    purpose: RecallPurpose
     ref: str
     stratum: Stratum | None = None
     session: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from harness.log.events import Drafted, Metered, Wrote
+from harness.log.events import Drafted, Metered, RecallPurpose, Wrote
 from harness.metrics import columns
 from harness.metrics.completion import JOBS_DONE, done
 from harness.metrics.metric import (
@@ -18,7 +18,7 @@ from harness.metrics.metric import (
     proportion,
     unsupported,
 )
-from harness.metrics.view import Asking, Record, View
+from harness.metrics.view import Record, View
 from harness.metrics.words import COST, Between, Words
 from harness.model.trial import Measure, Measured, NotMeasured
 
@@ -27,7 +27,7 @@ NO_TEXT = "no text was embedded through the run's endpoint"
 Exactness = Literal["exact", "at-least"]
 
 
-def _count_asked(record: Record, purpose: Asking) -> int:
+def _count_asked(record: Record, purpose: RecallPurpose) -> int:
     return sum(event.asking + event.tokens for _, event in record.recalls(purpose))
 
 
@@ -60,7 +60,7 @@ def _backend(view: View) -> tuple[int, Exactness]:
     return tokens, _find_exactness(view, "lookup", "decision") if known == "exact" else "at-least"
 
 
-def _find_exactness(view: View, *purposes: Asking) -> Exactness:
+def _find_exactness(view: View, *purposes: RecallPurpose) -> Exactness:
     """What did not come back because a question failed was not paid for: the sum is a lower bound."""
     asked = (event for purpose in purposes for _, event in view.record.recalls(purpose))
     return "at-least" if any(event.fault for event in asked) else "exact"

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, wraps
-from typing import Literal, NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar, cast, get_args
 
 from harness.adapter import Hit
 from harness.log.calls import ModelCall
-from harness.log.events import Event, Forgot, Recalled, Retired, Worked, Wrote
+from harness.log.events import Event, Forgot, Recalled, RecallPurpose, Retired, Worked, Wrote
 from harness.log.parts import Choice
 from harness.log.reader import Log
 from harness.model.backend import Declared, Fault
@@ -23,7 +23,6 @@ from harness.text.classify import Classifier, FactVerdict, Reading
 
 E = TypeVar("E", bound=Event)
 T = TypeVar("T")
-Asking = Literal["probe", "lookup", "decision", "correction"]
 Key = tuple[str, str]
 """Job and decision; a decision's id is unique in its job only."""
 
@@ -155,13 +154,13 @@ class Record:
         return self.log.of(kind)
 
     @cached_property
-    def _recalls(self) -> Mapping[Asking, list[tuple[int, Recalled]]]:
-        found: dict[Asking, list[tuple[int, Recalled]]] = {"probe": [], "lookup": [], "decision": [], "correction": []}
+    def _recalls(self) -> Mapping[RecallPurpose, list[tuple[int, Recalled]]]:
+        found: dict[RecallPurpose, list[tuple[int, Recalled]]] = {each: [] for each in get_args(RecallPurpose)}
         for line, event in self.of(Recalled):
             found[event.purpose].append((line, event))
         return found
 
-    def recalls(self, purpose: Asking) -> list[tuple[int, Recalled]]:
+    def recalls(self, purpose: RecallPurpose) -> list[tuple[int, Recalled]]:
         """The questions that were asked for one purpose, with their lines."""
         return self._recalls[purpose]
 

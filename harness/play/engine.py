@@ -27,8 +27,9 @@ from harness.model.scenario import Forget, Learn, Probe, Remember, Scenario, Ses
 from harness.model.trial import ReadPolicy, Trial
 from harness.play import noise, readers, story_deletion, writing
 from harness.play.drafting import Kept, draft
+from harness.play.questions import Questions
 from harness.play.readers import AskMemory, Context
-from harness.play.session import MemorySession, Part, Purpose, Query, Questions, Tools
+from harness.play.session import MemorySession, Part, Purpose, Query, Tools
 from harness.play.store import Handle, Lost, Store
 from harness.text.chunks import Chunk, cut_transcript, list_said
 

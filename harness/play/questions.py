@@ -1,0 +1,61 @@
+"""What a reader asks of its memory while it does one job."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import Literal, TypeVar, cast
+
+from harness.adapter import Item, Source
+from harness.log.events import Event, Wrote
+from harness.log.parts import Written
+from harness.model.job import Decision, Job
+from harness.model.scenario import Session
+from harness.play.readers import ReadEntry
+from harness.play.session import MemorySession, Query
+
+T = TypeVar("T")
+
+
+class Questions:
+    """Each question once, logged in the order of asking."""
+
+    def __init__(self, memory_session: MemorySession, session: Session, job: Job) -> None:
+        self._memory, self._session, self._job = memory_session, session, job
+        self._known: dict[tuple[str, str], list[ReadEntry]] = {}
+        self._events: list[Event] = []
+        self._kept = 0
+        self._purpose: Literal["decision", "correction"] = "decision"
+
+    def begin_correction(self) -> None:
+        """Another round, by somebody who knows no answer of the one before: what is asked from here on is apart."""
+        self._known, self._purpose = {}, "correction"
+
+    def ask(self, query: str, decision: Decision) -> list[ReadEntry]:
+        """Raises Lost if the child is gone."""
+        if (query, decision.id) not in self._known:
+            place = self._memory.scenario.place(self._session)
+            asked = Query(self._purpose, f"{self._job.id}/{decision.id}", query, place)
+            self._known[query, decision.id] = self._drive(self._memory.recall(asked, self._session))
+        return self._known[query, decision.id]
+
+    def remember(self, text: str) -> bool:
+        """Keeps what the reader wants to be kept; it stands in the log as a remark of its job. Raises Lost."""
+        place, self._kept = self._memory.scenario.place(self._session), self._kept + 1
+        item = Item(text, place, self._session.at.isoformat(), "episodic", Source(session=self._session.id))
+        written = Written(name=f"reader:{self._job.id}:{self._kept}", item=item)
+        before = len(self._events)
+        self._drive(self._memory.write(self._session, "remark", [written]))
+        return any(isinstance(each, Wrote) and each.ids is not None for each in self._events[before:])
+
+    def _drive(self, steps: Iterator[Event] | Generator[Event, None, T]) -> T:
+        while True:
+            try:
+                self._events.append(next(steps))
+            except StopIteration as end:
+                return cast("T", end.value)
+
+    def take_log(self) -> Iterator[Event]:
+        """What was asked since it was last called. Then ends the story if the child died in a question."""
+        events, self._events = self._events, []
+        yield from events
+        self._memory.go_on()
