@@ -93,8 +93,8 @@ def _take(events: Sequence[Event], kind: type[E]) -> list[E]:
 def list_lines(found: Sequence[Captured]) -> Iterator[str]:
     for each in found:
         yield (
-            f"{each.backend}: {each.told:,} of {each.sessions:,} sessions captured as {each.memories:,} memories; "
-            f"of {each.asked:,} messages of users, asked for in their own words, {each.found:,} come back among {K}"
+            f"{each.backend}: sessions captured: {each.told:,} of {each.sessions:,}; memories: {each.memories:,}; messages "
+            f"of users that come back among {K}, asked for in their own words: {each.found:,} of {each.asked:,}"
         )
         models = f", {each.prompt:,} + {each.completion:,} tokens of a chat model" if each.prompt else ""
         size = "nothing on disk" if each.bytes is None else f"{each.bytes:,} bytes"
@@ -102,7 +102,7 @@ def list_lines(found: Sequence[Captured]) -> Iterator[str]:
             f"  costs: {each.tokens:,} tokens told, {each.embedded:,} embedded{models}; {each.seconds_told:,.1f} s to "
             f"tell, {each.seconds_asked:,.1f} s to ask; {size}"
         )
-        yield f"  secrets, {each.secrets_told:,} invented ones in place of yours: {_tell_secrets(each)}"
+        yield f"  invented secrets in place of yours: {each.secrets_told:,}; {_tell_secrets(each)}"
         yield from (f"  fault: {fault}" for fault in each.faults[:3])
 
 
