@@ -67,7 +67,7 @@ def test_what_is_read_can_be_told_at_once(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text(lines([claude_line("user", ASKED)]))
     done = run(tmp_path / "s.jsonl", "--to", tmp_path / "to", "-b", "bm25", "--out", tmp_path / "out")
     assert done.exit_code == 0 and "sessions captured: 1 of 1; memories: 1;" in done.output, done.output
-    assert "of 1 messages of users, asked for in their own words, 1 come back" in done.output
+    assert "messages of users that come back among 10, asked for in their own words: 1 of 1" in done.output
 
 
 @pytest.mark.parametrize(
