@@ -94,7 +94,8 @@ def list_lines(found: Sequence[Captured]) -> Iterator[str]:
     for each in found:
         yield (
             f"{each.backend}: sessions captured: {each.told:,} of {each.sessions:,}; memories: {each.memories:,}; "
-            f"messages of users that come back among {K}, asked for in their own words: {each.found:,} of {each.asked:,}"
+            f"messages of users that come back among {K}, asked for in their own words: {each.found:,} of "
+            f"{each.asked:,}"
         )
         models = f", {each.prompt:,} + {each.completion:,} tokens of a chat model" if each.prompt else ""
         size = "nothing on disk" if each.bytes is None else f"{each.bytes:,} bytes"
