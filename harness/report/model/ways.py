@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -140,6 +140,20 @@ def explain_writes(results: Results) -> str:
     if are_usual(results):
         return "Append only adds to memory; curated looks up first and replaces what the new fact contradicts."
     return " ".join(f"{write}: the agent {WRITTEN[write]}." for write in results.list_writes())
+
+
+def join_reads(reads: Iterable[ReadPolicy]) -> str:
+    """What an agent does under one or another of some read policies."""
+    named = set(reads)
+    return words.join_words([does for read, does in READS.items() if read in named], "or")
+
+
+def explain_range(results: Results) -> str:
+    """What a range in a cell is over; empty if there is only one way of reading, or no story."""
+    reads = list_reads(results) if results.stories else []
+    if len(reads) <= 1:
+        return ""
+    return f"A range runs from the worst to the best way of reading: the agent {join_reads(reads)}."
 
 
 def explain_bold(results: Results) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from harness.compare.rows import COLD
@@ -16,7 +16,7 @@ from harness.model.trial import ReadPolicy
 from harness.report import words
 from harness.report.model import table, ways
 from harness.report.model.score import Judgement, Number, Score, explain_none
-from harness.report.model.ways import READS, Spread, Standing
+from harness.report.model.ways import Spread, Standing, join_reads
 
 DECISIONS, STALE, RECALLED, COST = "decisions", "stale", "recalled", "cost"
 """Columns."""
@@ -54,15 +54,10 @@ def tell_standing(stand: Mapping[ReadPolicy, Standing]) -> tuple[Judgement, str]
     if found <= {"open", "untold"}:
         return "middling", "no difference shown"
     sentences = [
-        f"{each} if the agent {_join(read for read, own in stand.items() if own == each)}"
+        f"{each} if the agent {join_reads(read for read, own in stand.items() if own == each)}"
         for each in ("better", "worse") if each in found
     ]  # fmt: skip
     return "bad" if "worse" in found else "middling", "; ".join(sentences)
-
-
-def _join(reads: Iterable[ReadPolicy]) -> str:
-    named = set(reads)
-    return " or ".join(text for read, text in READS.items() if read in named)
 
 
 def judge_stale(results: Results, key: str, column: Column) -> Score:

@@ -78,6 +78,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             primary=ways.tell_primary(results),
             in_bold=ways.explain_bold(results),
             writes=ways.explain_writes(results),
+            reads=ways.explain_range(results),
             anchors=anchors,
             chance=table.explain_chance(results),
             cannot_say=limits.explain(results),

@@ -100,9 +100,7 @@ def _explain_board(results: Results, made: Board) -> Iterator[str]:
         legend = (f"{ways.WRITES[write]}: the agent {ways.WRITTEN[write]}." for write in writes)
         usual = "A number alone: the agent looks up the old note before it writes. With append: it only adds."
         yield usual if ways.are_usual(results) else " ".join(legend)
-    if results.stories and len(reads := ways.list_reads(results)) > 1:
-        does = words.join_words([ways.READS[read] for read in reads], "or")
-        yield f"A range is over the ways of reading: the agent {does}."
+    yield from filter(None, [ways.explain_range(results)])
     yield from [board.FAILED] if made.trust else []
     yield from filter(None, [made.bounds])
     yield from (f"{row.name}: {note}." for row in made.rows for note in row.notes)

@@ -17,7 +17,7 @@ from harness.model.trial import USUAL_WRITES, Measured, ReadPolicy, WritePolicy
 from harness.report import words
 from harness.report.model import table, ways, work
 from harness.report.model.board import Board, BoardRow
-from harness.report.model.ways import READS, Spread
+from harness.report.model.ways import READS, Spread, join_reads
 from harness.report.text import limits, trust
 from harness.report.text.lines import NAMED, Claim, Tone, VerdictLine, shorten
 
@@ -221,7 +221,7 @@ def _compare_under(
         found.setdefault(frozenset((each.left, each.right)), {})[each.read_policy] = _find_winner(each)
     beaten = defaultdict[tuple[str, str], set[str]](set)
     for pair, winners in found.items():
-        when = [READS[read] for read, winner in winners.items() if winner]
+        when = [read for read, winner in winners.items() if winner]
         if len(shown := {winner for winner in winners.values() if winner}) == 1:
             (winner,) = shown
             beaten[winner, _tell_when(written, [] if len(when) == len(reads) else when)] |= pair - shown
@@ -254,9 +254,9 @@ def _names_all_differences(results: Results, found: Mapping[frozenset[str], Mapp
     return all(len(shown) < 2 and not (shown and pair & twins) for pair, shown in differ.items())
 
 
-def _tell_when(written: str, read: Sequence[str]) -> str:
+def _tell_when(written: str, read: Sequence[ReadPolicy]) -> str:
     """How the agent works where it is so: `, if the agent looks up the old note before it writes and checks ...`."""
-    parts = [each for each in (written, " or ".join(read)) if each]
+    parts = [each for each in (written, join_reads(read)) if each]
     return f", if the agent {' and '.join(parts)}" if parts else ""
 
 
