@@ -67,8 +67,11 @@ def holding_at(place: Scope) -> list[str]:
 
 
 def metadata(item: Item) -> dict[str, Any]:
-    """Flat, and always with every key: an update merges, and None takes a value away."""
-    marks = {"deprecated": None, "ends": None}
+    """Flat, and always with every key: an update merges, and None takes a value away.
+
+    Not marked is False and not absent, as PostgreSQL finds nothing where a condition on an absent key is negated.
+    """
+    marks = {"deprecated": False, "ends": None}
     return {**asdict(item.source or Source()), "kind": item.kind, "confidence": item.confidence, **marks}
 
 

@@ -81,7 +81,10 @@ class Services:
         else:
             service, alone = known
             with alone:
-                yield service
+                try:
+                    yield service
+                finally:
+                    service.release()
 
     def _find(self, adapter: str, python: str) -> tuple[Service, threading.Lock] | None:
         with leftovers.temporary() as home:
@@ -121,6 +124,7 @@ class Service:
         self._ports: Mapping[str, int] = {}
         self._supervisor: Supervised | None = None
         self._failed: ServiceError | None = None
+        self._ill: ServiceError | None = None
 
     @property
     def key(self) -> str:
@@ -157,6 +161,19 @@ class Service:
                 if program.flush:
                     self._run(f"{program.name}-flush", program.flush, program, time.monotonic() + self._seconds)
 
+    def release(self) -> None:
+        """Ends the programs that hold memories, as their folder goes with the trial and whatever lives there with it.
+
+        Whether the others answer can be seen only now, as one of those that depend on it says that it is ill then.
+        """
+        if self._supervisor is not None:
+            try:
+                self._require_health()
+                for name in reversed([program.name for program in self.server.programs if program.data]):
+                    self._ask("end", name)
+            except ServiceError as error:
+                self._ill = error
+
     def check(self) -> None:
         """Raises ServiceError if a program has ended that nobody stopped, or a named server no longer answers."""
         if find_named(self.server) is not None and (reason := explain_missing(self.server)):
@@ -189,7 +206,7 @@ class Service:
             raise self._failed
         if self._supervisor is not None:
             try:
-                self._healthy()
+                self._require_health()
             except ServiceError as error:
                 self._end_dead(error)
                 if self._failed is not None:
@@ -205,14 +222,16 @@ class Service:
         if self._deaths == DEATHS:
             self._failed = ServiceError(f"{error}; it has died {DEATHS} times and is not started again", error.lack)
 
-    def _healthy(self) -> None:
+    def _require_health(self) -> None:
         """Raises ServiceError also if a program runs but answers nobody. Those that hold memories get fresh ones.
 
-        One of those may have ended in good order since, as the folder of the last store is gone: PostgreSQL looks for
-        its own once a minute. Who depends on it may say that it is ill then, and is waited for once it has a fresh one.
+        One of those was ended with the last trial, or has ended in good order, as PostgreSQL does where its folder is
+        gone. Who depends on it may say that it is ill then, and is waited for once it has a fresh one.
         """
+        if self._ill is not None:
+            raise self._ill
         codes = self._ask("codes")
-        left = [program.name for program in self.server.programs if program.data and codes.get(program.name) == 0]
+        left = [program.name for program in self.server.programs if program.data and codes.get(program.name, 0) == 0]
         self._check(codes, left)
         for program in self.server.programs:
             if not program.data and not left and not self._answers(program):
@@ -278,7 +297,7 @@ class Service:
 
     def _end(self) -> None:
         """Cuts the line; the supervisor ends the programs and itself. What they printed stays."""
-        supervisor, self._supervisor = self._supervisor, None
+        supervisor, self._supervisor, self._ill = self._supervisor, None, None
         if supervisor is not None:
             supervisor.end()
             for folder in (self._first, self._root / "home"):

@@ -11,8 +11,9 @@ import pytest
 
 from adapters import _postgres
 from adapters.langgraph_postgres import LanggraphPostgres
+from adapters.mem0 import dated
 from adapters.mem0_pgvector import Mem0Pgvector, PgvectorMemory
-from harness.adapter import Space
+from harness.adapter import Item, Scope, Space
 
 URL = "postgresql://postgres@127.0.0.1:5999/postgres"
 
@@ -54,6 +55,10 @@ def test_a_server_that_answers_before_it_serves_is_waited_for_and_any_other_refu
 def test_without_a_server_it_says_how_to_get_one(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"make letta installs it, COLDWARM_POSTGRES_URL names"):
         _postgres.claim(None, space(tmp_path, None))
+
+
+def test_what_nobody_ended_carries_a_mark_as_sql_finds_nothing_by_the_negation_of_an_absent_key() -> None:
+    assert dated(Item("text", Scope(), "2026-02-03T10:00:00+00:00", "project"))["deprecated"] is False
 
 
 @pytest.mark.parametrize("adapter", [LanggraphPostgres(), Mem0Pgvector()])

@@ -27,7 +27,7 @@ from harness.backend.client import Deadlines, MemoryFault
 from harness.backend.servers import DEATHS, Service, Services
 from harness.backend.store import ChildStore
 from harness.backend.supervised import ServiceError
-from harness.machine import ports
+from harness.machine import leftovers, ports
 from harness.model.backend import Backend
 
 LONG = 30.0
@@ -426,6 +426,26 @@ def test_a_run_has_one_server_an_adapter_and_lends_it_to_one_trial_at_a_time(
     assert at_once == [1, 1, 1] and len(set(urls)) == 1
     assert {(tmp_path / f"trial-{at}" / "data" / "value").read_text() for at in range(3)} == {"0", "1", "2"}
     assert not running(pids)
+
+
+def test_a_server_that_lives_in_its_store_is_not_killed_with_the_trial(
+    pids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As PostgreSQL does: its working folder is that of its data, below which whatever is left of a trial is killed."""
+    told = server(pids, STORE.replace("    held = {}", "    os.chdir(folder)\n    held = {}"))
+    code = textwrap.dedent(ADAPTER).format(programs=[vars(each) for each in told.programs], url=told.url)
+    (tmp_path / "served.py").write_text(code)
+    monkeypatch.setenv("COLDWARM_ADAPTER_PATH", str(tmp_path))
+    heard: list[str] = []
+    with Services(tmp_path / "servers", "http://gateway/v1", heard.append) as services:
+        for number in range(DEATHS + 1):
+            place = tmp_path / f"trial-{number}"
+            with services.lent("served:Served") as service:
+                assert service is not None
+                service.fresh(place)
+                assert ask(service, "/value") == "pristine"
+            assert leftovers.end_processes(place) == []
+    assert not [each for each in heard if "killed" in each]
 
 
 ASKING = """
