@@ -81,15 +81,16 @@ class Gateway:
         return meter
 
     @contextmanager
-    def lend_chat(self) -> Iterator[ChatClient]:
+    def lend_chat(self) -> Iterator[tuple[ChatClient, Meter]]:
         """Asks the chat model for a reader of ours, under a key of its own, so that no backend is charged."""
         from harness.gateway.chat.client import ChatClient
 
         key = secrets.token_hex(8)
-        self.register(key).phase = READING
+        meter = self.register(key)
+        meter.phase = READING
         try:
             with ChatClient(self.url, key) as client:
-                yield client
+                yield client, meter
         finally:
             self.unregister(key)
 

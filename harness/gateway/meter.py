@@ -18,6 +18,8 @@ _log = logging.getLogger(__name__)
 READING = "reading"
 """The phase of a key that belongs to a reader of ours, not to a backend."""
 PATIENCE = 600.0
+SILENT = 5.0
+"""Seconds that a chat call waits at least before a failure of who asked, for half of its time, is the endpoint's."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ class Meter:
 
     Attributes:
         switched: Another embedder answers; None: the run's own.
+        given_up: Why its chat model is asked no more; empty: it is.
     """
 
     def __init__(self) -> None:
@@ -108,6 +111,8 @@ class Meter:
         self._ended = threading.Condition()
         self._under_way = self._unanswered = 0
         self._outage = (-inf, "")
+        self.given_up = ""
+        self._waiting = list[float]()
 
     @contextmanager
     def answering(self) -> Iterator[None]:
@@ -138,11 +143,29 @@ class Meter:
         with self._lock:
             self._outage = (time.monotonic(), why)
 
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """A chat call is waiting for its answer."""
+        began = time.monotonic()
+        with self._lock:
+            self._waiting.append(began)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._waiting.remove(began)
+
     def find_outage(self, since: float) -> str:
         """What the chat endpoint did to a call of this key since a moment of the monotonic clock; empty: nothing."""
         with self._lock:
-            when, why = self._outage
-        return why if when >= since else ""
+            (when, why), began = self._outage, min(self._waiting, default=inf)
+        if when >= since:
+            return why
+        now = time.monotonic()
+        if now - began < max(SILENT, (now - since) / 2):
+            return ""
+        more = "look at it; a slow one gets more time by --call-seconds"
+        return f"the chat model has not answered for {now - began:.0f} s: {more}"
 
     def counts(self) -> dict[str, PhaseCount]:
         """Phase -> count of embeddings, of the phases that had a call."""

@@ -118,10 +118,10 @@ class Children:
         return OlderRelease(playable.entry.reference, playable.backend, playable.spec.settings, launch)
 
     @contextmanager
-    def lend_chat(self) -> Iterator[AskModel]:
+    def lend_chat(self) -> Iterator[tuple[AskModel, Meter]]:
         """Lends a reader its chat model; where the gateway has none, it says so to each call."""
-        with self.gateway.lend_chat() as client:
-            yield client.complete
+        with self.gateway.lend_chat() as (client, meter):
+            yield client.complete, meter
 
     def kill(self) -> None:
         """Ends every child and every call to a model: nobody waits for an answer that is not wanted."""

@@ -132,8 +132,8 @@ class Stores(Protocol):
             older: Another release, which can open it, too.
         """
 
-    def lend_chat(self) -> AbstractContextManager[AskModel | None]:
-        """The chat model of the run, for a reader; None: nobody answers."""
+    def lend_chat(self) -> AbstractContextManager[tuple[AskModel | None, Meter]]:
+        """The chat model of the run, for a reader, and what counts its calls; None: nobody answers."""
 
     def kill(self) -> None:
         """Ends what waits for an answer."""

@@ -77,7 +77,7 @@ def _story(trial: Trial, environment: Environment) -> Path:
     with (
         environment.place(trial.id, LOGS) as (path, folder),
         _home(part, environment, classifier, folder) as (host, meter),
-        _lend_chat(trial, environment.stores) as ask_model,
+        _lend_chat(trial, environment.stores) as (ask_model, asked),
         Writer(path, environment.blobs.redactor) as log,
         trouble.fence(log, Closed, environment.blobs, lambda: environment.control.stopping),
         closing(engine.play(part, host, _tools(trial, environment, classifier, ask_model), meter)) as events,
@@ -86,6 +86,7 @@ def _story(trial: Trial, environment: Environment) -> Path:
             if environment.control.stopping:  # what comes now may be our own doing: the trial is played again
                 break
             environment.stores.check()
+            trouble.check_endpoint(meter, asked)
             log.append(event)
             if trial.backend is not None and isinstance(event, Closed) and event.status == "complete":
                 environment.stores.played(trial.backend, meter)
@@ -114,10 +115,10 @@ def _find_writer(trial: Trial, ask_model: AskModel | None) -> ChatWriter | None:
     return ChatWriter(model, ask_model, tokens.count) if model and ask_model else None
 
 
-def _lend_chat(trial: Trial, stores: Stores) -> AbstractContextManager[AskModel | None]:
+def _lend_chat(trial: Trial, stores: Stores) -> AbstractContextManager[tuple[AskModel | None, Meter]]:
     """The chat model of the run, for a reader or a writer that has one."""
     models = [split_reader(each)[1] for each in (trial.reader, trial.writer)]
-    return stores.lend_chat() if any(models) else nullcontext()
+    return stores.lend_chat() if any(models) else nullcontext((None, Meter()))
 
 
 def _drill(trial: DrillTrial, environment: Environment) -> Path:
@@ -129,7 +130,7 @@ def _drill(trial: DrillTrial, environment: Environment) -> Path:
     environment.stores.warm(_list_texts(written), trial.backend)
     with (
         environment.place(trial.id, DRILLS) as (path, folder),
-        environment.stores.lend(playable, trial.seed, folder, older) as (store, _),
+        environment.stores.lend(playable, trial.seed, folder, older) as (store, meter),
         Writer(path, environment.blobs.redactor) as log,
     ):
 
@@ -137,6 +138,7 @@ def _drill(trial: DrillTrial, environment: Environment) -> Path:
             if environment.control.stopping:
                 raise Stopped
             environment.stores.check()
+            trouble.check_endpoint(meter)
             log.append(event)
 
         with suppress(Stopped), trouble.fence(log, Ended, environment.blobs, lambda: environment.control.stopping):

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from harness.gateway.embedder import EmbedderError
 from harness.gateway.gateway import GatewayError
+from harness.gateway.meter import Meter
 from harness.log.blobs import Blobs, Unwritable
 from harness.log.events import Closed
 from harness.log.lines import Writer
@@ -50,6 +51,13 @@ def fence(
             raise
         kind: FaultKind = "machine" if shortage.in_error(error) else "harness"
         log.append(last(status="failed", fault=Fault(kind=kind, op="play", message=describe(error, blobs))))
+
+
+def check_endpoint(*meters: Meter) -> None:
+    """Raises Hindered if calls to the chat model were given up: what else the trial did would not count."""
+    for meter in meters:
+        if meter.given_up:
+            raise Hindered(Fault(kind="machine", op="chat", message=meter.given_up))
 
 
 def describe(error: BaseException, blobs: Blobs) -> str:

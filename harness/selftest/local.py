@@ -115,9 +115,9 @@ class LocalStores:
     ) -> Iterator[tuple[LocalHost, Meter]]:
         yield LocalHost(playable.backend, folder / "store", seed, self.keeps), Meter()
 
-    def lend_chat(self) -> AbstractContextManager[None]:
+    def lend_chat(self) -> AbstractContextManager[tuple[None, Meter]]:
         """Nobody answers."""
-        return nullcontext()
+        return nullcontext((None, Meter()))
 
     def kill(self) -> None:
         """Nobody waits here."""

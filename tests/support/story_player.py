@@ -48,8 +48,8 @@ class OneStore:
     ) -> Iterator[tuple[Store[Handle], Meter]]:
         yield self.store, Meter()
 
-    def lend_chat(self) -> AbstractContextManager[AskModel | None]:
-        return nullcontext(self.ask_model)
+    def lend_chat(self) -> AbstractContextManager[tuple[AskModel | None, Meter]]:
+        return nullcontext((self.ask_model, Meter()))
 
     def kill(self) -> None: ...
 

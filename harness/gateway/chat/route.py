@@ -15,26 +15,36 @@ from harness.gateway.chat import wire
 from harness.gateway.chat.wire import Assembly, ChatRequest, Chunk, Completion, Refused, Spent, Upstream, UpstreamFault
 from harness.gateway.meter import READING, ChatCount, ChatFault, Ledger, Meter
 
+GIVEN_UP = "given_up"
+
+
+MOST_SILENT = 3
+"""Calls in a row without an answer, of whichever trial, after which the trial of the last one asks no more."""
+
 
 class ChatRoute:
     """The chat half of a gateway: one upstream and the ledger of the run."""
 
     def __init__(self, upstream: Upstream, ledger: Ledger) -> None:
         self.upstream = upstream
-        self._ledger = ledger
+        self.silent = 0
+        self.ledger = ledger
 
     async def answer(self, body: bytes, meter: Meter, phase: str) -> Response:
         """Raises Refused. A fault that comes when a stream has begun ends it with an event that holds the error."""
-        call = _ChatCall(wire.parse(body, ours=phase == READING), meter, self._ledger, phase)
+        call = _ChatCall(wire.parse(body, ours=phase == READING), meter, self, phase)
         try:
-            if limit := self._ledger.used_up:
+            if limit := self.ledger.used_up:
                 raise Refused(429, f"the budget of the run, {limit}, is used up", code="budget")
-            if not call.asked.stream:
-                answer = await self.upstream.complete(call.asked)
-                call.done(answer)
-                return Response(json.dumps(answer), media_type="application/json")
-            chunks = self.upstream.stream(call.asked)
-            first = await anext(chunks)
+            if meter.given_up:
+                raise UpstreamFault(503, meter.given_up, code=GIVEN_UP)
+            with meter.asking():
+                if not call.asked.stream:
+                    answer = await self.upstream.complete(call.asked)
+                    call.done(answer)
+                    return Response(json.dumps(answer), media_type="application/json")
+                chunks = self.upstream.stream(call.asked)
+                first = await anext(chunks)
         except Refused as error:
             call.fail(error)
             raise
@@ -47,20 +57,28 @@ class ChatRoute:
 class _ChatCall:
     """One call on its way into the books: exactly one of its endings is reached."""
 
-    def __init__(self, request: ChatRequest, meter: Meter, ledger: Ledger, phase: str) -> None:
+    def __init__(self, request: ChatRequest, meter: Meter, route: ChatRoute, phase: str) -> None:
         self.asked = request
         self._meter = meter
-        self._ledger = ledger
+        self._route = route
         self._phase = phase
 
     def done(self, answer: Completion) -> None:
+        self._route.silent = 0
         self._book(wire.count_spent(self.asked, answer), answer["model"])
 
     def fail(self, error: Refused) -> None:
         cost = error.spent if isinstance(error, UpstreamFault) else Spent()
         if isinstance(error, UpstreamFault) and error.passing:
             self._meter.note_outage(error.detail)
+            self._give_up(error)
         self._book(cost, "", ChatFault(self._phase, error.status_code, error.detail))
+
+    def _give_up(self, error: UpstreamFault) -> None:
+        """A trial whose calls get no answer would wait for each of them, and is played again anyway."""
+        self._route.silent += error.code != GIVEN_UP
+        if self._route.silent >= MOST_SILENT and not self._meter.given_up:
+            self._meter.given_up = f"{error.detail}; {self._route.silent} calls in a row got no answer"
 
     def abandon(self, answer: Completion) -> None:
         """The client went away within the stream."""
@@ -70,7 +88,7 @@ class _ChatCall:
     def _book(self, cost: Spent, model: str, fault: ChatFault | None = None) -> None:
         count = ChatCount(1, cost.prompt, cost.completion, int(cost.counted), int(fault is not None), cost.cached)
         count = replace(count, short=int(cost.unread > 0))
-        self._ledger.add(cost.prompt, cost.completion, self.asked.model, model)
+        self._route.ledger.add(cost.prompt, cost.completion, self.asked.model, model)
         self._meter.add_chat(self._phase, count, model, fault)
 
 

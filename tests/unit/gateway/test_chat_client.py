@@ -32,7 +32,7 @@ def fake() -> Iterator[FakeUpstream]:
 @contextmanager
 def client(upstream: Upstream | None, budget: Budget | None = None) -> Iterator[ChatClient]:
     ledger = Ledger(budget)
-    with Gateway(EmbeddingCache(None, FakeEmbedder()), upstream, ledger) as gateway, gateway.lend_chat() as found:
+    with Gateway(EmbeddingCache(None, FakeEmbedder()), upstream, ledger) as gateway, gateway.lend_chat() as (found, _):
         yield found
 
 
@@ -107,7 +107,7 @@ def test_a_gateway_that_is_stopped_breaks_off_the_call_under_way(fake: FakeUpstr
     fake.deeds = [wait_for_the_end]
     with (
         Gateway(EmbeddingCache(None, FakeEmbedder()), Forwarder(fake.url, KEY)) as gateway,
-        gateway.lend_chat() as found,
+        gateway.lend_chat() as (found, _),
         ThreadPoolExecutor(1) as pool,
     ):
         under_way = pool.submit(found.complete, ask())
