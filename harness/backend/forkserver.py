@@ -12,6 +12,7 @@ import os
 import select
 import signal
 import socket
+import site
 import subprocess
 import sys
 import threading
@@ -92,6 +93,7 @@ def environment(home: Path) -> dict[str, str]:
         **kept,
         "HOME": str(home),
         "TMPDIR": str(home / "tmp"),
+        "PYTHONUSERBASE": site.getuserbase(),
         "COLDWARM_SERVERS": str(paths.SERVERS),
         "PYTHONHASHSEED": "0",
         "OMP_NUM_THREADS": "1",

@@ -20,6 +20,7 @@ from pathlib import Path
 from harness import paths
 from harness.machine import leftovers
 from harness.machine.sandbox import around
+from harness.machine.site_packages import list_outside
 
 ALLOW = "COLDWARM_ALLOW_READ"
 """Names what every child may read as well: files and folders, with the separator of PATH between them."""
@@ -75,6 +76,7 @@ def modules(adapter: str, own: Path, python: str = sys.executable) -> Modules:
     lent = [
         *paths.list_paths(ALLOW),
         *_prefixes(python),
+        *_list_packages(python),
         *paths.list_paths("LD_LIBRARY_PATH"),
         *paths.SERVERS.glob("*/venv"),
     ]
@@ -150,6 +152,13 @@ def _prefixes(python: str) -> tuple[Path, ...]:
     """An interpreter with its library, and those of the one that it borrows from."""
     ours = (Path(sys.prefix), Path(sys.base_prefix)) if python == sys.executable else ()
     return (*ours, Path(python).absolute().parent.parent, Path(python).resolve().parent.parent)
+
+
+def _list_packages(python: str) -> Iterator[Path]:
+    """Packages of an interpreter that lie elsewhere; a checkout of ours that is installed so is staged instead."""
+    for place in map(Path.resolve, list_outside(_prefixes(python), own=python == sys.executable)):
+        if paths.ROOT not in (place, *place.parents):
+            yield from around(place, (paths.ROOT,))
 
 
 def _stage(adapter: str, links: Mapping[str, Path]) -> Path:
