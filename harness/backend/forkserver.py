@@ -11,8 +11,8 @@ import json
 import os
 import select
 import signal
-import socket
 import site
+import socket
 import subprocess
 import sys
 import threading

@@ -43,7 +43,8 @@ def test_what_pth_files_and_editable_installations_name_is_found(tmp_path: Path,
     for name in ("plain", "with space", "editable"):
         (tmp_path / name).mkdir()
     (packages / "a.pth").write_bytes(
-        f"\ufeff{tmp_path}/plain\n\n# {tmp_path}/editable\nimport sys\n../../../../with space  \n/absent\n\xff\n".encode()
+        f"\ufeff{tmp_path}/plain\n\n# {tmp_path}/editable\nimport sys\n".encode()
+        + b"../../../../with space  \n/absent\n\xff\n"
     )
     (packages / "b.pth").mkdir()
     (packages / "c.pth").symlink_to("/dev/zero")
