@@ -137,8 +137,9 @@ def remove(folder: Path) -> None:
     with suppress(RecursionError):
         if folder.is_dir():  # it would wait for a pipe
             shutil.rmtree(folder, ignore_errors=True)
-    if os.path.lexists(folder):
-        subprocess.run(["rm", "-rf", "--", folder], capture_output=True, check=False)
+    for words in (["rm", "-rf"], ["chmod", "-R", "u+rwX"], ["rm", "-rf"]):  # an ordinary user may have shut itself out
+        if os.path.lexists(folder):
+            subprocess.run([*words, "--", folder], capture_output=True, check=False)
 
 
 def remove_channels(folder: Path) -> None:

@@ -27,6 +27,7 @@ _LAST_PROTOCOL = 17
 """UDP. What has a higher number (SCTP, MPTCP, SMC) connects to any port."""
 _FAST_OPEN = 0x20000000
 """A flag of sending: TCP connects as it sends, and Landlock is not asked."""
+_SET_DUMPABLE = 4
 _NAMESPACES = (0x20000, *(1 << bit for bit in range(25, 31)))
 """Flags of clone: a new namespace of any kind but that of time."""
 
@@ -82,6 +83,8 @@ def list_rules(*, datagrams: bool, forks: bool) -> Iterator[Rule]:
         yield name, denied, (_Compared(1 if name in ("ioprio_set", "setpriority") else 0, "!=", 0),)
     for name, flags in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):
         yield name, denied, (_Compared(flags, "&", _FAST_OPEN, _FAST_OPEN),)
+    # Who is undumpable cannot be seen by an ordinary user, not even to end it.
+    yield "prctl", denied, (_Compared(0, "==", _SET_DUMPABLE), _Compared(1, "==", 0))
     yield "clone3", errno.ENOSYS, ()  # its flags cannot be read; libraries fall back to clone
     for flag in _NAMESPACES:
         yield "clone", denied, (_Compared(0, "&", flag, flag),)

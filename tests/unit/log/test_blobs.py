@@ -108,3 +108,13 @@ def test_small_payloads_stay_in_the_event(tmp_path: Path) -> None:
     ref = pack(blobs, kind, large)
     assert isinstance(ref, Ref)
     assert (unpack(blobs, kind, small), unpack(blobs, kind, ref)) == (small, large)
+
+
+def test_what_is_longer_than_it_was_is_not_read_to_its_end(tmp_path: Path) -> None:
+    blobs = Blobs(tmp_path)
+    ref = blobs.put(b"text" * INLINE)
+    (file,) = (path for path in tmp_path.rglob("*") if path.is_file())
+    with file.open("r+b") as whole:
+        whole.truncate(2**40)
+    with pytest.raises(BlobError, match="does not hold"):
+        blobs.check(ref)

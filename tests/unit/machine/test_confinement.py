@@ -87,6 +87,7 @@ ATTEMPTS = {
     "host name": lambda: call("sethostname", b"other", 5),
     "bpf": lambda: system(321 if platform.machine() == "x86_64" else 280, 0, 0, 0),
     "perf": lambda: system(298 if platform.machine() == "x86_64" else 241, 0, 0, 0, 0, 0),
+    "undumpable": lambda: call("prctl", 4, 0, 0, 0, 0),
     "uring": lambda: system(425, 1, 0),
     "own limit": lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)),
     "threads": lambda: __import__("threading").Thread(target=int).start(),

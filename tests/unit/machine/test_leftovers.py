@@ -120,3 +120,22 @@ def test_sockets_and_pipes_go_and_files_stay(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "link").symlink_to("pipe")
     leftovers.remove_channels(tmp_path)
     assert sorted(each.name for each in tmp_path.rglob("*")) == ["below", "items", "link"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="plays an ordinary user, as root alone can")
+def test_a_folder_from_which_an_ordinary_user_has_shut_itself_out_is_removed(tmp_path: Path) -> None:
+    folder = Path(tempfile.mkdtemp())
+    (folder / "store" / "shut" / "out").mkdir(parents=True)
+    (folder / "store" / "shut" / "out" / "file").touch()
+    (folder / "store" / "shut").chmod(0)
+    for each in (folder, *folder.rglob("*")):
+        os.chown(each, 65534, 65534)
+    if (pid := os.fork()) == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+        leftovers.remove(folder / "store")
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert not (folder / "store").exists()
+    leftovers.remove(folder)
