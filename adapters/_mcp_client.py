@@ -22,6 +22,7 @@ PDEATHSIG = 1
 GRACE = 5.0
 """Seconds that a server has to end by itself, and once more when it was told to."""
 NO_SUCH_METHOD = -32601
+NO_REASON = "the server gave no reason"
 LINES, LINE, LONGEST = 5, 300, 65_536
 """Last lines of a server's standard error that an error shows, characters of each, and bytes of one that are read."""
 
@@ -37,7 +38,7 @@ class Client:
     """
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: str) -> None:
-        self._asked, self._answers = 0, dict[Any, Mapping[str, Any]]()
+        self._asked, self._answers = 0, dict[int | None, Mapping[str, Any]]()
         self._turn, self._reading = threading.RLock(), threading.Lock()
         try:
             self._process = subprocess.Popen(
@@ -59,16 +60,28 @@ class Client:
         self._send({"method": "notifications/initialized"})
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> tuple[Any, str]:
-        """What a tool answers: the value, which is its text where it is no JSON, and the text. Raises ToolError."""
+        """What a tool answers: the value, which is its text where it is no JSON, and the text. Without any part it is an
+        empty list, as SDKs send one. Raises ToolError."""
         answer = self._ask("tools/call", {"name": tool, "arguments": arguments})
-        text = "\n".join(part["text"] for part in answer.get("content", ()) if part.get("type") == "text")
+        parts = answer.get("content") or []
+        if not isinstance(parts, list) or not all(isinstance(part, Mapping) for part in parts):
+            raise ToolError(f"{tool}: its content is no list of parts, but {_quote(parts)}")
+        texts = [str(part.get("text", "")) for part in parts if part.get("type") == "text"]
+        text = "\n".join(texts)
         if answer.get("isError"):
-            raise ToolError(f"{tool}: {' '.join(text.split())[:500]}")
-        told = answer.get("structuredContent", text)
+            raise ToolError(f"{tool}: {' '.join(text.split())[:500] or NO_REASON}")
+        told = answer.get("structuredContent")
+        if told is None:
+            if parts and not texts:
+                raise ToolError(f"{tool}: answered no text, but {_quote([part.get('type') for part in parts])}")
+            told = text if parts else []
         value = told["result"] if isinstance(told, Mapping) and told.keys() == {"result"} else told  # as SDKs wrap it
-        with suppress(ValueError):
-            value = json.loads(value) if isinstance(value, str) else value
-        return value, text
+        try:
+            return json.loads(value) if isinstance(value, str) else value, text
+        except RecursionError:
+            raise ToolError(f"{tool}: answered what is nested too deeply") from None
+        except ValueError:
+            return value, text
 
     def close(self) -> None:
         """The end of its input is the end of a server; one that goes on is told to stop, then killed."""
@@ -102,20 +115,22 @@ class Client:
             with self._reading:  # one thread at a time reads, for all that wait
                 if number in self._answers:
                     break
-                message = self._read()
-                if "method" in message:
-                    self._answer(message)
-                else:
-                    self._answers[message.get("id")] = message
-        message = self._answers.pop(number)
-        if "error" in message:
-            raise ToolError(f"{params.get('name', method)}: {message['error'].get('message')}")
-        result: Mapping[str, Any] = message["result"]
+                for message in self._read():
+                    if "method" in message:
+                        self._answer(message)
+                    else:
+                        self._answers[_read_id(message)] = message
+        message, name = self._answers.pop(number), params.get("name", method)
+        if (error := message.get("error")) is not None:
+            why = error.get("message") if isinstance(error, Mapping) else error
+            raise ToolError(f"{name}: {why or NO_REASON}")
+        if not isinstance(result := message.get("result"), Mapping):
+            raise ToolError(f"{name}: its result is no object, but {_quote(result)}")
         return result
 
     def _answer(self, message: Mapping[str, Any]) -> None:
         """What the server asks of us; what it only tells is not answered."""
-        if message["method"] == "ping":
+        if message["method"] == "ping" and "id" in message:
             self._send({"id": message["id"], "result": {}})
         elif "id" in message:
             self._send({"id": message["id"], "error": {"code": NO_SUCH_METHOD, "message": "not offered"}})
@@ -129,13 +144,15 @@ class Client:
         except (OSError, ValueError):  # ValueError: it is closed
             raise self._gone() from None
 
-    def _read(self) -> Mapping[str, Any]:
-        """The next message; a line that is none, or no UTF-8, is passed over and counted."""
+    def _read(self) -> Sequence[Mapping[str, Any]]:
+        """The next messages, of which older servers send several at once; a line that holds none, or no UTF-8, is passed
+        over and counted."""
         assert self._process.stdout
         for line in self._process.stdout:
             with suppress(ValueError, RecursionError):
-                if isinstance(message := json.loads(line), dict):
-                    return message
+                told = json.loads(line)
+                if found := [each for each in (told if isinstance(told, list) else [told]) if isinstance(each, dict)]:
+                    return found
             self._skipped += 1
         raise self._gone()
 
@@ -147,6 +164,17 @@ class Client:
         if self._skipped:
             why += f", after {self._skipped} lines that were no messages"
         return RuntimeError(f"{why}; it said: {' | '.join(self._said)}" if self._said else why)
+
+
+def _read_id(message: Mapping[str, Any]) -> int | None:
+    """The number of what it answers, which some servers send as a text; None: of nothing that was asked."""
+    with suppress(ValueError, TypeError):
+        return int(message["id"]) if "id" in message else None
+    return None
+
+
+def _quote(value: Any) -> str:
+    return repr(value)[:100]
 
 
 def _die_with_parent() -> None:

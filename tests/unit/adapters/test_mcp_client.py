@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from adapters._mcp_client import Client
+from adapters._mcp_client import Client, ToolError
 
 FAKE = """
 import json, sys
@@ -60,3 +62,54 @@ def test_a_line_that_is_no_message_is_skipped_and_counted(tmp_path: Path) -> Non
     with pytest.raises(RuntimeError, match=r"exit code 3, after 8 lines .*; it said: no key in the environment$"):
         client.call("end", {})
     client.close()
+
+
+UNUSUAL = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    said = asked["params"].get("arguments", {}).get("said", {"result": {}})
+    if said == "text":
+        print(json.dumps({"id": str(asked["id"]), "result": {"content": [{"type": "text", "text": "[1]"}]}}), flush=True)
+    elif said == "batch":
+        print(json.dumps([{"method": "ping"}, {"id": asked["id"], "result": {"content": []}}]), flush=True)
+    else:
+        print(json.dumps({"id": [asked["id"]]}) + "\\n" + json.dumps({"id": asked["id"], **said}), flush=True)
+"""
+"""A server that answers what it is told to."""
+TEXT = {"content": [{"type": "text", "text": "[1]"}]}
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("text", [1]),
+        ("batch", []),
+        ({"result": TEXT, "error": None}, [1]),
+        ({"result": {**TEXT, "structuredContent": None}}, [1]),
+        ({"result": {"content": None}}, []),
+        ({"error": "no room"}, "tell: no room"),
+        ({"error": {"code": None, "message": None}}, "tell: the server gave no reason"),
+        ({"result": {"content": [], "isError": True}}, "tell: the server gave no reason"),
+        ({"result": None}, "tell: its result is no object, but None"),
+        ({"result": "ok"}, "tell: its result is no object, but 'ok'"),
+        ({"result": {"content": "ok"}}, "tell: its content is no list of parts, but 'ok'"),
+        ({"result": {"content": [{"type": "image"}]}}, "tell: answered no text, but ['image']"),
+        (
+            {"result": {"content": [{"type": "text", "text": "[" * 100_000}]}},
+            "tell: answered what is nested too deeply",
+        ),
+    ],
+)
+def test_an_unusual_answer_is_read_or_named(tmp_path: Path, said: Any, value: Any) -> None:
+    client = Client([sys.executable, "-c", UNUSUAL], dict(os.environ), str(tmp_path))
+    try:
+        if isinstance(value, str):
+            with pytest.raises(ToolError, match=f"^{re.escape(value)}$"):
+                client.call("tell", {"said": said})
+        else:
+            assert client.call("tell", {"said": said})[0] == value
+    finally:
+        client.close()
