@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from adapters._capture import PIECES, by_piece, observe_with
-from harness.adapter import Ack, BaseAdapter, BaseMemory, Hit, Item, Layer, Message, Scope, Space, Unsupported, Usage
+from harness.adapter import Ack, BaseAdapter, BaseMemory, Filter, Hit, Item, Layer, Message, Scope, Space, Unsupported
 
-from harness.adapter import applies, delete_and_add, read_item, to_wire  # isort: skip
+from harness.adapter import Usage, applies, delete_and_add, fits, read_item, to_wire  # isort: skip
 
 SCOPES = ("forget_scope", "scope_org", "scope_repo", "scope_branch", "scope_user")
 
@@ -182,9 +182,14 @@ class Rows(LocalMemory):
         return name in self.rows and (not self.scoped or applies(self.rows[name].scope, place))
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        return self.recall_where(query, scope, k, at, Filter())
+
+    def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
         if scope not in self._visible:
             self._visible[scope] = [name for name in self.rows if self.sees(name, scope)]
         visible = self.select_holding(self._visible[scope], at)
+        if where != Filter():
+            visible = [name for name in visible if fits(self.rows[name], where)]
         return [self.hit(name, score) for name, score in self.find(query, visible, k)] if visible else []
 
     def select_holding(self, names: Sequence[str], at: str) -> Sequence[str]:

@@ -86,7 +86,9 @@ FAISS = Store(
         "abstains": Support("native"),
         "compact": Support("unsupported", "every write and deletion rewrites the whole index"),
         "multi_process": Support("unsupported", "each process holds the whole store and writes it whole"),
-        "deprecate": Support("unsupported", "the store's filter knows equality only"),
+        **dict.fromkeys(
+            ("deprecate", "filter_confidence"), Support("unsupported", "the store's filter knows equality only")
+        ),
         "ranked": Support("native", "the store filters after its search, so that all memories are asked for"),
     },
     still=lambda now: {},

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from adapters import _okapi
 from adapters._base import RowAdapter, RowMemory, release, sdk, setting
-from harness.adapter import Memory, Space
+from harness.adapter import FILTERS, Memory, Space
 
 
 class Bm25Memory(RowMemory):
@@ -64,7 +64,7 @@ class Bm25(RowAdapter):
     name = "bm25"
     imports = ("bm25s",)
     packages = ("bm25s>=0.3,<1",)
-    native = (*RowAdapter.native, "ranked", "abstains")
+    native = (*RowAdapter.native, *FILTERS, "ranked", "abstains")
     settings: ClassVar[Sequence[str]] = ("variant",)
     variant = "lucene"
 

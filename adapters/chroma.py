@@ -15,10 +15,12 @@ from adapters._base import moment, release, sdk
 from adapters._capture import PIECES, by_piece, observe_with
 from adapters._program import VECTORS, numbers, write_program
 from harness.adapter import (
+    FILTERS,
     Ack,
     BaseAdapter,
     BaseMemory,
     Call,
+    Filter,
     Hit,
     Item,
     Layer,
@@ -32,7 +34,7 @@ from harness.adapter import (
     embed,
 )
 
-Filter = Mapping[str, Any]
+Where = Mapping[str, Any]
 PAGE = 10_000
 """Records that are listed at once: Chroma 1.5.9 binds a variable for each, of which its SQLite takes 32,766."""
 PROGRAM = f"""
@@ -70,27 +72,36 @@ def name_of(key: str) -> str | None:
     return key.removeprefix("\\") if key else None
 
 
-def exactly(scope: Scope) -> Filter:
+def exactly(scope: Scope) -> Where:
     """Memories of this scope."""
     return {"$and": [{part: key(value)} for part, value in asdict(scope).items()]}
 
 
-def holding_at(place: Scope) -> Filter:
+def holding_at(place: Scope) -> Where:
     """Memories whose scope applies to this place."""
     return {"$and": [{part: {"$in": list({"", key(value)})}} for part, value in asdict(place).items()]}
 
 
-def still_at(place: Scope, at: str) -> Filter:
+def still_at(place: Scope, at: str) -> Where:
     """Of the memories that apply to this place, those that have not ended then. What has no mark differs from any."""
     holds = {"$or": [{"deprecated": {"$ne": True}}, {"ends": {"$gt": moment(at)}}]}
     return {"$and": [*holding_at(place)["$and"], holds]}
 
 
+def kept_to(where: Filter) -> list[Where]:
+    """What each memory has to be that a filter lets through."""
+    kinds: list[Where] = [{"kind": {"$in": list(where.kinds)}}] if where.kinds else []
+    path: list[Where] = [] if where.path is None else [{"path": where.path}]
+    return [*kinds, *path, *([] if where.confidence is None else [{"sure": {"$gte": where.confidence}}])]
+
+
 def metadata(item: Item) -> dict[str, Any]:
-    """Flat, and always with every key: an update merges, and None removes a key."""
+    """Flat, and always with every key: an update merges, and None removes a key. `sure` is there of every memory, as a
+    range finds none that lacks its key."""
     scope = {part: key(value) for part, value in asdict(item.scope).items()}
-    told = {"at": item.at, "kind": item.kind, "confidence": item.confidence, "deprecated": None, "ends": None}
-    return {**scope, **asdict(item.source or Source()), **told}
+    sure = 1.0 if item.confidence is None else item.confidence
+    told = {"at": item.at, "kind": item.kind, "confidence": item.confidence, "sure": sure}
+    return {**scope, **asdict(item.source or Source()), **told, "deprecated": None, "ends": None}
 
 
 def hit(name: str, text: str, data: Mapping[str, Any], distance: float | None = None) -> Hit:
@@ -144,15 +155,15 @@ PRINTED = {
 
 class ChromaMemory(BaseMemory):
     @staticmethod
-    def exactly(scope: Scope) -> Filter | None:
+    def exactly(scope: Scope) -> Where | None:
         return exactly(scope)
 
     @staticmethod
-    def holding_at(place: Scope) -> Filter | None:
+    def holding_at(place: Scope) -> Where | None:
         return holding_at(place)
 
     @staticmethod
-    def still_at(place: Scope, at: str) -> Filter | None:
+    def still_at(place: Scope, at: str) -> Where | None:
         return still_at(place, at)
 
     def __init__(self, chromadb: Any, space: Space) -> None:
@@ -192,18 +203,24 @@ class ChromaMemory(BaseMemory):
         return True
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        return self._query(query, k, self.still_at(scope, at))
+
+    def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
+        return self._query(query, k, {"$and": [still_at(scope, at), *kept_to(where)]})
+
+    def _query(self, query: str, k: int, where: Where | None) -> list[Hit]:
         if not query.strip() or k < 1:
             return []
         found = self.collection.query(
             query_embeddings=embed(self.space, [query]),
             n_results=k,
-            where=self.still_at(scope, at),
+            where=where,
             include=["documents", "metadatas", "distances"],
         )
         columns = (found[column][0] for column in ("ids", "documents", "metadatas", "distances"))
         return [hit(*row) for row in zip(*columns, strict=True)]
 
-    def _read(self, where: Filter | None, ids: Iterable[str] | None = None, **part: int) -> dict[str, Hit]:
+    def _read(self, where: Where | None, ids: Iterable[str] | None = None, **part: int) -> dict[str, Hit]:
         wanted = None if ids is None else list(dict.fromkeys(ids))
         if wanted == []:  # refused by Chroma
             return {}
@@ -268,7 +285,7 @@ class Chroma(BaseAdapter):
     embeds = True
     packages = ("chromadb>=1.0.20,<2",)
     native: ClassVar[tuple[str, ...]] = (
-        "entries", "get", "update", "deprecate", "forget", "forget_scope", "compact",
+        "entries", "get", "update", "deprecate", "forget", "forget_scope", "compact", *FILTERS,
         "ranked", "persistent", "concurrent", "usage", "scope_org", "scope_repo", "scope_branch", "scope_user",
     )  # fmt: skip
     emulated: ClassVar = {

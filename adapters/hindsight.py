@@ -26,6 +26,7 @@ from adapters._base import release, sdk, setting
 from adapters._hindsight_server import INSTALL
 from adapters._labels import holding_at, name_scope, read_scope
 from harness.adapter import (
+    FILTERS,
     Ack,
     BaseAdapter,
     BaseMemory,
@@ -280,6 +281,7 @@ class Hindsight(BaseAdapter):
         **dict.fromkeys(("snapshot", "restore"), "a bank can be cloned and exported, not brought back to a mark"),
         "update": "a correction changes text and date, no source and no scope; superseding changes all",
         "expiry": "nothing reads a date of expiry",
+        **dict.fromkeys(FILTERS, "a recall filters by tags, types and dates, and by no metadata"),
         "extracts": "stores chunks of what it is told, word for word",
     }
 

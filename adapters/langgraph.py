@@ -15,6 +15,7 @@ from harness.adapter import (
     Ack,
     BaseAdapter,
     BaseMemory,
+    Filter,
     Hit,
     Item,
     Layer,
@@ -40,6 +41,11 @@ FIRST = moment("0001-01-01T00:00:00+00:00")
 def write_end(at: str) -> str:
     """A time as digits of one length, seconds since the year 1, as PostgreSQL compares values as texts."""
     return f"{moment(at) - FIRST:016.3f}"
+
+
+def write_share(confidence: float | None) -> str:
+    """A confidence as digits of one length, for the same reason; none is no doubt."""
+    return f"{1.0 if confidence is None else confidence:.6f}"
 
 
 ALWAYS = write_end("9999-12-31T23:59:59+00:00")
@@ -107,16 +113,31 @@ class LanggraphMemory(BaseMemory):
 
     @staticmethod
     def value(item: Item) -> dict[str, Any]:
-        return {**write_value(item), "ends": ALWAYS}
+        return {**write_value(item), "ends": ALWAYS, "sure": write_share(item.confidence)}
 
     def settle(self, seconds: float) -> bool:
         return True
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        return self._search(query, scope, k, [self.still_at(at)])
+
+    def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
+        given: dict[str, Any] = {"ends": {"$gt": write_end(at)}}
+        if where.path is not None:
+            given["path"] = where.path
+        if where.confidence is not None:
+            given["sure"] = {"$gte": write_share(where.confidence)}
+        return self._search(query, scope, k, [{**given, "kind": kind} for kind in where.kinds] or [given])
+
+    def _search(self, query: str, scope: Scope, k: int, filters: Sequence[Mapping[str, Any] | None]) -> list[Hit]:
+        """What any of the filters lets through."""
         if not query.strip() or k < 1:
             return []
-        holds = self.still_at(at)
-        asked = [self.base.SearchOp(each, query=query, limit=k, filter=holds) for each in self.reach(scope)]
+        asked = [
+            self.base.SearchOp(each, query=query, limit=k, filter=given)
+            for each in self.reach(scope)
+            for given in filters
+        ]
         found = [row for rows in self.store.batch(asked) for row in rows]
         return [self.hit(row) for row in sorted(found, key=lambda row: -row.score)[:k]]
 
@@ -197,13 +218,14 @@ class Langgraph(BaseAdapter):
     )
     native: ClassVar[tuple[str, ...]] = (
         "entries", "get", "update", "deprecate", "forget",
-        "ranked", "persistent", "multi_process", "concurrent", "usage",
+        "ranked", "persistent", "multi_process", "concurrent", "usage", "filter_path", "filter_confidence",
     )  # fmt: skip
     emulated: ClassVar = {
         "supersede": "delete and add, not atomic",
         "forget_scope": "the memories of its namespace are deleted one by one",
         "source": "echoed: stored in the value",
         "created": "echoed: the story time in the value; the store's own dates cannot be set",
+        "filter_kind": "one search for each kind: a filter takes one value for a field",
         **dict.fromkeys(
             ("scope_org", "scope_repo", "scope_branch", "scope_user"),
             "the whole scope is one escaped label of a namespace; wider scopes are searched one by one",

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from adapters._labels import EVERYWHERE
 from adapters.langgraph import ABOVE, Langgraph, LanggraphMemory, write_value
-from harness.adapter import Item, Scope, Unsupported
+from harness.adapter import FILTERS, Filter, Hit, Item, Scope, Unsupported
 
 
 class PlainMemory(LanggraphMemory):
@@ -23,6 +23,9 @@ class PlainMemory(LanggraphMemory):
 
     def still_at(self, at: str) -> None:
         return None
+
+    def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
+        raise Unsupported("recall_where")
 
     def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
         raise Unsupported("deprecate")
@@ -39,11 +42,15 @@ class PlainMemory(LanggraphMemory):
 
 class LanggraphPlain(Langgraph):
     name = "langgraph_plain"
-    native: ClassVar[tuple[str, ...]] = (*(each for each in Langgraph.native if each != "deprecate"), "scope_user")
-    emulated: ClassVar = {name: how for name, how in Langgraph.emulated.items() if not name.startswith("scope_")}
+    native: ClassVar[tuple[str, ...]] = (
+        *(each for each in Langgraph.native if each not in ("deprecate", *FILTERS)), "scope_user",
+    )  # fmt: skip
+    emulated: ClassVar = {
+        name: how for name, how in Langgraph.emulated.items() if not name.startswith(("scope_", "filter_"))
+    }
     unsupported: ClassVar = {
         **Langgraph.unsupported,
-        "deprecate": "the quickstart asks without a filter",
+        **dict.fromkeys(("deprecate", *FILTERS), "the quickstart asks without a filter"),
         **dict.fromkeys(("scope_org", "scope_repo", "scope_branch"), "the quickstart knows users only"),
     }
     memory: ClassVar[type[LanggraphMemory]] = PlainMemory

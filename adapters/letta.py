@@ -23,6 +23,7 @@ from adapters import _postgres
 from adapters._base import release, sdk
 from adapters._postgres import INSTALL, TOP
 from harness.adapter import (
+    FILTERS,
     Ack,
     BaseAdapter,
     BaseMemory,
@@ -300,6 +301,7 @@ class Letta(BaseAdapter):
         "restore": "no versions of an archive",
         "abstains": "no threshold, and every score is 0.0: always the k nearest, however far",
         "expiry": "not in the API",
+        **dict.fromkeys(FILTERS, "a search filters by tags and dates, and by no metadata"),
         "extracts": "stores what it is told, word for word",
     }
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from adapters.letta import COMPACT, PAGE, Letta, Store, archive_name, metadata, scope_of
-from harness.adapter import Ack, Hit, Item, Scope, Source, applies
+from harness.adapter import FILTERS, Ack, Hit, Item, Scope, Source, applies
 
 
 def hit(block: Any) -> Hit:
@@ -97,6 +97,5 @@ class LettaBlocks(Letta):
         "history": "the server keeps no earlier values of a block",
         "snapshot": "no versions of a block",
         "restore": "no versions of a block",
-        "ranked": "every block that applies is in the prompt",
-        "abstains": "every block that applies is in the prompt",
+        **dict.fromkeys(("ranked", "abstains", *FILTERS), "every block that applies is in the prompt"),
     }

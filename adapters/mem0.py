@@ -24,10 +24,12 @@ from adapters._base import moment, release, sdk, setting
 from adapters._mem0_program import write_mem0_program
 from adapters._mem0_stores import COLLECTION, STORES, Store
 from harness.adapter import (
+    FILTERS,
     Ack,
     BaseAdapter,
     BaseMemory,
     Call,
+    Filter,
     Hit,
     Item,
     Layer,
@@ -69,10 +71,12 @@ def holding_at(place: Scope) -> list[str]:
 def metadata(item: Item) -> dict[str, Any]:
     """Flat, and always with every key: an update merges, and None takes a value away.
 
-    Not marked is False and not absent, as PostgreSQL finds nothing where a condition on an absent key is negated.
+    `sure` is there of every memory, as a range finds none that lacks its key. Not marked is False and not absent, as
+    PostgreSQL finds nothing where a condition on an absent key is negated.
     """
-    marks = {"deprecated": False, "ends": None}
-    return {**asdict(item.source or Source()), "kind": item.kind, "confidence": item.confidence, **marks}
+    sure = 1.0 if item.confidence is None else item.confidence
+    told = {"kind": item.kind, "confidence": item.confidence, "sure": sure, "deprecated": False, "ends": None}
+    return {**asdict(item.source or Source()), **told}
 
 
 def dated(item: Item) -> dict[str, Any]:
@@ -163,10 +167,19 @@ class Mem0Memory(BaseMemory):
         return True
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        return self.recall_where(query, scope, k, at, Filter())
+
+    def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
         if not query.strip() or k < 1:
             return []
         kept = self.adapter.kept
         filters = {"agent_id": AGENT, "scope": kept.any_of(holding_at(scope)), **kept.still(moment(at))}
+        if where.kinds:
+            filters["kind"] = kept.any_of(where.kinds)
+        if where.path is not None:
+            filters["path"] = where.path
+        if where.confidence is not None:
+            filters["sure"] = {"gte": where.confidence}
         reach = kept.reach(self.memory.vector_store, k)
         found = self.memory.search(query, filters=filters, top_k=reach)  # and the default threshold of 0.1
         return [hit(row) for row in found["results"][:k]]
@@ -258,6 +271,7 @@ class Mem0(BaseAdapter):
         "created",
         "expiry",
         "persistent",
+        *FILTERS,
     )
     emulated: ClassVar = {
         "supersede": "delete and add, not atomic",

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from adapters.mem0 import ALL, EVERYWHERE, Mem0, Mem0Memory, dated, expiry, hit
-from harness.adapter import Ack, Hit, Item, Scope
+from harness.adapter import FILTERS, Ack, Filter, Hit, Item, Scope, Unsupported
 
 
 def user_id(scope: Scope) -> str:
@@ -36,6 +36,9 @@ class PlainMemory(Mem0Memory):
             plain(row) for row in self.memory.search(query, filters={"user_id": user_id(scope)}, top_k=k)["results"]
         ]
 
+    def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
+        raise Unsupported("recall_where")
+
     def entries(self, scope: Scope) -> list[Hit]:
         return [plain(row) for row in self.memory.get_all(filters={"user_id": user_id(scope)}, top_k=ALL)["results"]]
 
@@ -50,14 +53,16 @@ class PlainMemory(Mem0Memory):
 class Mem0Plain(Mem0):
     name = "mem0_plain"
     settings = ()
-    native: ClassVar[tuple[str, ...]] = (*(each for each in Mem0.native if each != "deprecate"), "scope_user")
+    native: ClassVar[tuple[str, ...]] = (
+        *(each for each in Mem0.native if each not in ("deprecate", *FILTERS)), "scope_user",
+    )  # fmt: skip
     emulated: ClassVar = {
         "supersede": "delete and add, not atomic",
         "source": "echoed: stored as flat metadata",
     }
     unsupported: ClassVar = {
         **Mem0.unsupported,
-        "deprecate": "the quickstart asks without a filter for it",
+        **dict.fromkeys(("deprecate", *FILTERS), "the quickstart asks without a filter for it"),
         **dict.fromkeys(("scope_org", "scope_repo", "scope_branch"), "the quickstart knows users only"),
     }
     memory: ClassVar[type[Mem0Memory]] = PlainMemory

@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from adapters._base import LocalMemory, release, sdk
 from adapters._labels import holding_at, name_scope, read_scope
-from harness.adapter import Ack, BaseAdapter, Hit, Item, Layer, Memory, Scope, Source, Space
+from harness.adapter import FILTERS, Ack, BaseAdapter, Hit, Item, Layer, Memory, Scope, Source, Space
 
 T = TypeVar("T")
 FOLDER, INDEX = "memory", "index.db"
@@ -176,6 +176,7 @@ class Memsearch(BaseAdapter):
         "compact": "what memsearch calls compact is a summary by a chat model",
         "abstains": "no threshold: always the k nearest, however far",
         "expiry": "nothing reads a date",
+        **dict.fromkeys(FILTERS, "a search filters by the path of its own file alone"),
         "multi_process": "the index is locked by one process",
     }
 

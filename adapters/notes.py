@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from adapters._base import SCOPES, FileAdapter, FileMemory
 from adapters._capture import LOG, by_message, observe_with
-from harness.adapter import Ack, Hit, Item, Memory, Message, Scope, Source, Space, Verdict
+from harness.adapter import FILTERS, Ack, Hit, Item, Memory, Message, Scope, Source, Space, Verdict
 
 NOTE = re.compile(r"^(?=- \d{4}-\d\d-\d\d \[)", re.MULTILINE)
 PARTS = re.compile(r"- (\S{10}) \[([^\]\n]*?)(?:; until (\d{4}-\d\d-\d\d))?\] (.*)\n", re.DOTALL)
@@ -114,7 +114,7 @@ class Notes(FileAdapter):
         "source": "written in the line, no field",
         "created": "a day in the line, no time",
         **dict.fromkeys(SCOPES, "one file for all"),
-        "ranked": "the whole file, in the order of writing",
+        **dict.fromkeys(("ranked", *FILTERS), "the whole file, in the order of writing"),
     }
 
     def open(self, space: Space) -> Memory:

@@ -22,6 +22,7 @@ from harness.adapter import (
     CAPABILITIES,
     Ack,
     BaseMemory,
+    Filter,
     Hit,
     Item,
     Layer,
@@ -186,11 +187,15 @@ class ReferenceMemory(BaseMemory):
         return True
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        return self.recall_where(query, scope, k, at, Filter())
+
+    def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
         if not query.strip() or k < 1 or self.db.execute("SELECT 1 FROM memories").fetchone() is None:
             return []
         asked = self.numpy.array(self.embed([query])[0], dtype="<f4")  # before a vector is read: it may be made anew
         now = moment(at)
-        rows = [row for row in self.visible(scope) if row["expires"] is None or row["expires"] > now]
+        holding = (row for row in self.visible(scope) if row["expires"] is None or row["expires"] > now)
+        rows = [row for row in holding if self.fits(row, where)]
         if not rows:
             return []
         matrix = self.numpy.frombuffer(b"".join(row["vector"] for row in rows), dtype="<f4").reshape(
@@ -199,6 +204,15 @@ class ReferenceMemory(BaseMemory):
         scores = matrix @ asked
         ranked = self.numpy.argsort(-scores, kind="stable")[:k]
         return [self.hit(rows[at], float(scores[at])) for at in ranked if scores[at] >= self.near]
+
+    def fits(self, row: sqlite3.Row, where: Filter) -> bool:
+        """Whether a memory is one that the filter lets through."""
+        path = json.loads(row["source"]).get("path") if row["source"] else None
+        return (
+            (not where.kinds or row["kind"] in where.kinds)
+            and where.path in (None, path)
+            and (where.confidence is None or row["confidence"] is None or row["confidence"] >= where.confidence)
+        )
 
     def visible(self, place: Scope, memory_id: str | None = None) -> list[sqlite3.Row]:
         """The memories that hold at a place, or the one of them with this id."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from adapters._base import RowAdapter, RowMemory, sdk
-from harness.adapter import Memory, Space, embed
+from harness.adapter import FILTERS, Memory, Space, embed
 
 
 class VectorFileMemory(RowMemory):
@@ -52,7 +52,7 @@ class VectorFile(RowAdapter):
     imports = ("numpy",)
     embeds = True
     file = "memories.json"
-    native = (*RowAdapter.native, "ranked")
+    native = (*RowAdapter.native, *FILTERS, "ranked")
     unsupported: ClassVar = {**RowAdapter.unsupported, "abstains": "always the k nearest, however far"}
 
     def open(self, space: Space) -> Memory:

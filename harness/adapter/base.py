@@ -18,6 +18,7 @@ from harness.adapter.contract import (
     UNDECLARED,
     Ack,
     Call,
+    Filter,
     Hit,
     Item,
     Layer,
@@ -46,6 +47,9 @@ class BaseMemory(ABC):
 
     def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
         raise Unsupported("observe")
+
+    def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
+        raise Unsupported("recall_where")
 
     def entries(self, scope: Scope) -> list[Hit] | Iterator[Hit]:
         raise Unsupported("entries")
@@ -160,4 +164,13 @@ def applies(limit: Scope, place: Scope) -> bool:
         and limit.org in (None, place.org)
         and limit.branch in (None, place.branch)
         and limit.user in (None, place.user)
+    )
+
+
+def fits(item: Item, where: Filter) -> bool:
+    """Whether a memory is one that the filter lets through."""
+    return (
+        (not where.kinds or item.kind in where.kinds)
+        and where.path in (None, item.source and item.source.path)
+        and (where.confidence is None or item.confidence is None or item.confidence >= where.confidence)
     )

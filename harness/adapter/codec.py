@@ -11,7 +11,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Any
 
-from harness.adapter.contract import Call, Item, Message, Scope, Source
+from harness.adapter.contract import Call, Filter, Item, Message, Scope, Source
 
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 
@@ -58,6 +58,11 @@ def read_item(value: Mapping[str, Any]) -> Item:
     source = value.get("source")
     nested = {"scope": Scope(**value["scope"]), "source": None if source is None else Source(**source)}
     return Item(**{**value, **nested})
+
+
+def read_filter(value: Mapping[str, Any]) -> Filter:
+    """A Filter as `to_wire` wrote it."""
+    return Filter(**{**value, "kinds": tuple(value["kinds"])})
 
 
 def read_message(value: Mapping[str, Any]) -> Message:

@@ -17,18 +17,21 @@ Trait = Literal[
     "ranked", "abstains", "source", "created", "expiry",
     "scope_org", "scope_repo", "scope_branch", "scope_user",
     "persistent", "multi_process", "concurrent", "usage", "extracts", "masks", "verdict",
+    "filter_kind", "filter_path", "filter_confidence",
 ]  # fmt: skip
 """concurrent: several threads may call `remember` at once. extracts: a model inside rewrites what it is told; texts
 come back as facts of its own making. masks: addresses and what looks like a credential are replaced in what it is told.
-verdict: hits say what the backend itself thinks of them; one without a verdict is not doubted.
+verdict: hits say what the backend itself thinks of them; one without a verdict is not doubted. filter_...: the backend
+itself keeps a recall to this part of a `Filter`.
 """
 CAPABILITIES: tuple[str, ...] = get_args(Operation) + get_args(Trait)
+FILTERS: tuple[Trait, ...] = ("filter_kind", "filter_path", "filter_confidence")
 CLOSED: Mapping[str, Any] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 """How the parent reads the wire types below: no unknown field, no conversion."""
 NOT_OFFERED = "not offered by this adapter"
 UNDECLARED: Mapping[str, str] = {
     "concurrent": "serial: it is told one thing after the other",
-    **dict.fromkeys(("masks", "deprecate", "observe", "verdict"), NOT_OFFERED),
+    **dict.fromkeys(("masks", "deprecate", "observe", "verdict", *FILTERS), NOT_OFFERED),
 }  # fmt: skip
 """Why a capability is not there that an adapter says nothing of."""
 PLACE: Mapping[str, Any] = {"extra": "forbid"}
@@ -75,6 +78,22 @@ class Item:
     source: Source | None = None
     confidence: float | None = None
     expires: str | None = None
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = CLOSED
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a recall is kept to, beside its place and time. A part that is not given does not limit.
+
+    Attributes:
+        kinds: One of these memory types.
+        path: The file that the source cites, as it was told; what cites none does not fit.
+        confidence: At least so much; what was told without any is not doubted, and fits.
+    """
+
+    kinds: tuple[str, ...] = ()
+    path: str | None = None
+    confidence: float | None = None
     __pydantic_config__: ClassVar[Mapping[str, Any]] = CLOSED
 
 
@@ -284,6 +303,9 @@ class Memory(Protocol):
 
         What has ended takes no place among them. Best is what answers the question, whoever told it.
         """
+
+    def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
+        """`recall`, of what fits `where` alone: what does not takes no place among the k."""
 
     def entries(self, scope: Scope) -> list[Hit] | Iterator[Hit]:
         """All live memories of exactly this scope, past any page limit; made while they are read, if you yield them."""

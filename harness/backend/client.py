@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter
 
-from harness.adapter import Ack, Call, Hit, Item, Layer, Message, Scope, Server, Space, Usage, to_wire
+from harness.adapter import FILTERS, Ack, Call, Filter, Hit, Item, Layer, Message, Scope, Server, Space, Usage, to_wire
 from harness.backend import bounds
 from harness.backend.child import Child, Deadlines, MemoryFault
 from harness.backend.forkserver import Launcher, spawn
@@ -76,8 +76,8 @@ class RemoteMemory:
         try:
             return ask(seconds)
         except MemoryFault as error:
-            declared = self.description.support.get(op)
-            if error.fault.kind == "refused" and (declared is None or declared.supported):
+            declared = map(self.description.support.get, FILTERS if op == "recall_where" else (op,))
+            if error.fault.kind == "refused" and any(each is None or each.supported for each in declared):
                 raise self._breach(op, f"refused although it is declared: {error.fault.message}") from None
             waited = error.fault.kind == "timed-out"  # for a server that may have gone
             if (error.alive or waited) and (outage := self.outage(began)):
@@ -148,10 +148,16 @@ class RemoteMemory:
         return self._must(BOOL, "settle", seconds, items=self._pool)
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
-        hits = self._list(HITS, "recall", query, scope, k, at, items=self._pool)
+        return self._recall("recall", query, scope, k, at)
+
+    def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
+        return self._recall("recall_where", query, scope, k, at, where)
+
+    def _recall(self, op: str, query: str, scope: Scope, k: int, *more: Any) -> list[Hit]:
+        hits = self._list(HITS, op, query, scope, k, *more, items=self._pool)
         if len(hits) > k and self.description.support["ranked"].supported:
-            raise self._breach("recall", f"returned {len(hits)} hits for k = {k}")
-        self._within("recall", bounds.of_recall(hits))
+            raise self._breach(op, f"returned {len(hits)} hits for k = {k}")
+        self._within(op, bounds.of_recall(hits))
         return hits
 
     def entries(self, scope: Scope) -> list[Hit]:

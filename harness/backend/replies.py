@@ -20,7 +20,7 @@ OWES: Mapping[str, str] = {
     "observe": "it must return an Ack",
     "burst": "each `remember` must return a list with one Ack",
     "settle": "it must return True or False",
-    "recall": "it must return a list of Hit",
+    **dict.fromkeys(("recall", "recall_where"), "it must return a list of Hit"),
     "entries": "it must return a list of Hit, or a generator of them",
     "get": "it must return a Hit or None",
     "history": "it must return a list of str",

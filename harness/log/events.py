@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field, TypeAdapter
 
-from harness.adapter import Hit, Layer, Scope
+from harness.adapter import Filter, Hit, Layer, Scope
 from harness.log.blobs import Ref
 from harness.log.calls import Draft, ModelCall, OwnCount
 from harness.log.parts import ChatRefused, Check, Checked, Choice, Found, Read, Sighting, Weight, Written
@@ -31,9 +31,10 @@ RetiringRule = Literal["expired", "gone", "replaced"]
 gone, or a new one says otherwise."""
 Retirement = Literal["forget", "deprecate"]
 """How: what is deprecated is marked as ended, and stays in the store."""
-RecallPurpose = Literal["probe", "lookup", "decision", "correction"]
-"""correction: for a decision of a job that is done again."""
-Phase = Literal["ingest", "probe", "job", "erase"]
+RecallPurpose = Literal["probe", "lookup", "decision", "filtered", "correction"]
+"""filtered: for a decision, asked once more with a filter. correction: for a decision of a job that is done again."""
+Phase = Literal["ingest", "probe", "job", "filtered", "erase"]
+"""filtered: what a job asks once more with a filter."""
 
 
 class Event(Model):
@@ -170,6 +171,7 @@ class Recalled(Event):
         shown: How many of the entries, from the first on, a reader is shown: those that fit the budget; of a ranked
             backend no more than k. None: a log of protocol 1, in which decisions were taken from all of them.
         day: The story time that it asked about, where that is another one.
+        where: What it was kept to.
     """
 
     kind: Literal["recalled"] = "recalled"
@@ -179,6 +181,7 @@ class Recalled(Event):
     session: str
     at: AwareDatetime
     day: AwareDatetime | None = Field(None, exclude_if=lambda day: day is None)
+    where: Filter | None = Field(None, exclude_if=lambda where: where is None)
     query: str
     scope: Scope
     k: int

@@ -27,8 +27,8 @@ from harness.model.drill import DrillTrial, Plan
 from harness.model.sequence import Difference, Said, Steps
 
 Op = Literal[
-    "remember", "settle", "recall", "entries", "get", "history", "update", "supersede", "deprecate", "forget",
-    "forget_scope", "snapshot", "restore",
+    "remember", "settle", "recall", "recall_where", "entries", "get", "history", "update", "supersede", "deprecate",
+    "forget", "forget_scope", "snapshot", "restore",
 ]  # fmt: skip
 
 WRITES: tuple[Op, ...] = ("remember", "update", "supersede")

@@ -82,7 +82,7 @@ def _is_unanswered(view: View, key: Key) -> bool:
         return False
     if taken and taken.call and not taken.call.answered:
         return True
-    asked = view.record.asked.get(key)
+    asked = view.record.list_asked(view.read_policy).get(key)
     return asked is not None and all(event.fault for _, event in asked)
 
 

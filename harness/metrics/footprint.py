@@ -37,7 +37,7 @@ def of_trial(log: Log) -> Iterator[Sample]:
     """
     name, noise, alive, looks = log.trial.backend or "", log.trial.noise, set[str](), list[Scanned]()
     for event in log.events:
-        if isinstance(event, Recalled) and event.took is not None and event.fault is None:
+        if isinstance(event, Recalled) and event.where is None and event.took is not None and event.fault is None:
             yield Sample(name, "recall", event.pool, event.took, noise)
         elif isinstance(event, Wrote) and event.ids is not None:
             if event.op == "remember" and event.ids and event.took is not None:

@@ -18,7 +18,7 @@ from harness.metrics.metric import (
     proportion,
     unsupported,
 )
-from harness.metrics.view import Record, View
+from harness.metrics.view import Record, View, find_purpose
 from harness.metrics.words import COST, Between, Words
 from harness.model.trial import Measure, Measured, NotMeasured
 
@@ -41,7 +41,7 @@ def _ingest(view: View) -> int:
 
 
 def _recall(view: View) -> int:
-    return _count_asked(view.record, "decision")
+    return _count_asked(view.record, find_purpose(view.read_policy))
 
 
 def _agent(view: View) -> int:
@@ -57,7 +57,8 @@ def _backend(view: View) -> tuple[int, Exactness]:
         return 0, "exact"
     told = tokens_backend(view)
     tokens, known = (int(told.value), told.known) if isinstance(told, Measured) else (0, "at-least")
-    return tokens, _find_exactness(view, "lookup", "decision") if known == "exact" else "at-least"
+    asked: tuple[RecallPurpose, ...] = "lookup", find_purpose(view.read_policy)
+    return tokens, _find_exactness(view, *asked) if known == "exact" else "at-least"
 
 
 def _find_exactness(view: View, *purposes: RecallPurpose) -> Exactness:
@@ -75,10 +76,11 @@ def tokens_noise(view: View) -> Measure:
 
 
 def tokens_recall(view: View) -> Measure:
-    asked = view.record.recalls("decision")
+    purpose = find_purpose(view.read_policy)
+    asked = view.record.recalls(purpose)
     if asked and all(event.fault for _, event in asked):
         return NotMeasured(status="failed", reason=UNANSWERED, receipts=(f"L{asked[0][0]}",))
-    return amount(_recall(view), len(asked), _find_exactness(view, "decision"))
+    return amount(_recall(view), len(asked), _find_exactness(view, purpose))
 
 
 def tokens_agent(view: View) -> Measure:
@@ -250,7 +252,7 @@ METRICS: tuple[StoryMetric, ...] = (
     metric(
         TOKENS_RECALL, "lower", "tokens",
         "questions to memory for decisions, and what the token budget loads of the answers; of: such questions",
-        tokens_recall, whole=True,
+        tokens_recall, reads=True, whole=True,
         aside=_PART, version=3, words=Words(COST, 25),
         label="tokens to ask memory",
     ),

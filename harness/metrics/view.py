@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, wraps
@@ -142,6 +142,7 @@ class Record:
         self.classifier = classifier or Classifier(log.scenario, log.opened.canaries)
         self.memo: dict[object, object] = {}
         self._entries: dict[int, tuple[RecalledEntry, ...]] = {}
+        self._asked: dict[RecallPurpose, defaultdict[Key, list[tuple[int, Recalled]]]] = {}
         self._decided: dict[ReadPolicy | None, Mapping[Key, Decided]] = {}
         self._places = {session.id: log.scenario.place(session) for session in log.scenario.sessions}
 
@@ -266,19 +267,20 @@ class Record:
     def questions_in(self, stratum: Stratum) -> list[PhrasingSeen]:
         return [question for question in self.known_questions if question.stratum == stratum]
 
-    @cached_property
-    def asked(self) -> Mapping[Key, list[tuple[int, Recalled]]]:
-        """Job and decision -> the questions that were asked for it, with their lines."""
-        found = defaultdict[Key, list[tuple[int, Recalled]]](list)
-        for line, event in self.recalls("decision"):
-            job, _, decision = event.ref.partition("/")
-            found[job, decision].append((line, event))
-        return found
+    def list_asked(self, policy: ReadPolicy | None) -> Mapping[Key, list[tuple[int, Recalled]]]:
+        """Job and decision -> the questions that were asked for it when read in this way, with their lines."""
+        purpose = find_purpose(policy)
+        if purpose not in self._asked:
+            found = self._asked[purpose] = defaultdict(list)
+            for line, event in self.recalls(purpose):
+                job, _, decision = event.ref.partition("/")
+                found[job, decision].append((line, event))
+        return self._asked[purpose]
 
     @cached_property
     def decision_lines(self) -> Mapping[Key, int]:
-        """Job and decision -> line of the last of them."""
-        return {key: asked[-1][0] for key, asked in self.asked.items()}
+        """Job and decision -> line of the last of them, without a filter."""
+        return {key: asked[-1][0] for key, asked in self.list_asked(None).items()}
 
     # --- what was stored ---
 
@@ -337,18 +339,24 @@ class Record:
                         verdict=decision.judge(check.exit, check.value),
                         origin=choice.origin if choice else "nowhere",
                         entry=choice.entry if choice else None,
-                        asked=self._find_asked(event.job, decision.id, choice),
+                        asked=_find_asked(self.list_asked(policy).get((event.job, decision.id), ()), choice),
                         # What a model left open in its job, it may have declined, or not come to.
                         call=calls.get(decision.id)
                         or (calls.get("") and last if not (choice and choice.value) else None),
                     ),
                 )
 
-    def _find_asked(self, job: str, decision: str, choice: Choice | None) -> int | None:
-        if choice is None or choice.query is None:
-            return self.decision_lines.get((job, decision))
-        own = self.asked.get((job, decision), ())
-        return next((line for line, event in own if event.query == choice.query), None)
+
+def find_purpose(policy: ReadPolicy | None) -> RecallPurpose:
+    """Under which purpose a way of reading asks for its decisions."""
+    return "filtered" if policy == "filtered" else "decision"
+
+
+def _find_asked(asked: Sequence[tuple[int, Recalled]], choice: Choice | None) -> int | None:
+    """The line of the question that a choice was taken from."""
+    if choice is None or choice.query is None:
+        return asked[-1][0] if asked else None
+    return next((line for line, event in asked if event.query == choice.query), None)
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,12 @@ WritePolicy = Literal[
 """What an agent does with its memory beside adding what it learnt: harness/play/writing has each."""
 USUAL_WRITES: tuple[WritePolicy, ...] = ("append", "curated")
 """Those that are played unless others are asked for."""
-ReadPolicy = Literal["trusting", "newest", "verifying", "careful", "model"]
+ReadPolicy = Literal["trusting", "newest", "verifying", "careful", "filtered", "model"]
 """model: a chat model reads what came back, and believes what it will."""
 READ_POLICIES: tuple[ReadPolicy, ...] = ("trusting", "newest", "verifying", "careful")
-"""Those of the scripted reader, as harness/play/readers/scripted.py follows them."""
+"""Those of the scripted reader that read one and the same answer, as harness/play/readers/scripted.py follows them."""
+SCRIPTED_READS: tuple[ReadPolicy, ...] = (*READ_POLICIES, "filtered")
+"""All of them. `filtered` asks anew, with a filter, and is played where the backend has one."""
 FORMER_READS: tuple[ReadPolicy, ...] = ("trusting", "newest", "verifying")
 """Those of a log that names none: it was written before there were others."""
 DrillSize = int | Literal["least"]
@@ -145,7 +147,7 @@ def split_reader(label: str) -> tuple[str, str]:
 
 def list_policies(label: str) -> tuple[ReadPolicy, ...]:
     """How a reader reads the memories of a trial, the headline's way first."""
-    return ("model",) if split_reader(label)[1] else READ_POLICIES
+    return ("model",) if split_reader(label)[1] else SCRIPTED_READS
 
 
 class Selection(Model):

@@ -9,6 +9,7 @@ import random
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from itertools import count, groupby
 from math import ceil
 from typing import Any
@@ -25,7 +26,7 @@ from harness.model.facts import CANARY, STRATA, Fact, Remark
 from harness.model.job import Job
 from harness.model.scenario import Forget, Learn, Probe, Remember, Scenario, Session, Step
 from harness.model.trial import ReadPolicy, Trial
-from harness.play import noise, readers, story_deletion, writing
+from harness.play import filtering, noise, readers, story_deletion, writing
 from harness.play.drafting import Kept, draft
 from harness.play.questions import Questions
 from harness.play.readers import AskMemory, Context
@@ -81,7 +82,7 @@ def play(
         digests=part.digests,
         canaries=part.canaries,
         host=tools.host,
-        policies=tuple(tools.reader.policies) if store else (),
+        policies=filtering.list_played(tools.reader.policies, part.trial, store.backend) if store else (),
     )
     if store is None:
         yield from _cold(part, tools)
@@ -269,8 +270,12 @@ class Warm:
     def _job(self, session: Session, job: Job) -> Iterator[Event]:
         """The reader does it under each of its policies; what it asked before is not asked again."""
         tools, questions = self._memory_session.tools, Questions(self._memory_session, session, job)
-        for policy in tools.reader.policies:
-            played = _work(self._memory_session.part, tools, session, job, questions.ask, policy, questions.remember)
+        backend = self._memory_session.store.backend
+        asks_with = partial(questions.ask, where=filtering.choose_filter(self._trial, backend))
+        for policy in filtering.list_played(tools.reader.policies, self._trial, backend):
+            self._memory_session.phase("filtered" if policy == "filtered" else "job")
+            ask = asks_with if policy == "filtered" else questions.ask
+            played = _work(self._memory_session.part, tools, session, job, ask, policy, questions.remember)
             with closing(played) as rounds:
                 while True:
                     worked = None

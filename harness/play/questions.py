@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import Literal, TypeVar, cast
 
-from harness.adapter import Item, Source
-from harness.log.events import Event, Wrote
+from harness.adapter import Filter, Item, Source
+from harness.log.events import Event, RecallPurpose, Wrote
 from harness.log.parts import Written
 from harness.model.job import Decision, Job
 from harness.model.scenario import Session
@@ -21,7 +21,7 @@ class Questions:
 
     def __init__(self, memory_session: MemorySession, session: Session, job: Job) -> None:
         self._memory, self._session, self._job = memory_session, session, job
-        self._known: dict[tuple[str, str], list[ReadEntry]] = {}
+        self._known: dict[tuple[str, str, Filter | None], list[ReadEntry]] = {}
         self._events: list[Event] = []
         self._kept = 0
         self._purpose: Literal["decision", "correction"] = "decision"
@@ -30,13 +30,15 @@ class Questions:
         """Another round, by somebody who knows no answer of the one before: what is asked from here on is apart."""
         self._known, self._purpose = {}, "correction"
 
-    def ask(self, query: str, decision: Decision) -> list[ReadEntry]:
+    def ask(self, query: str, decision: Decision, where: Filter | None = None) -> list[ReadEntry]:
         """Raises Lost if the child is gone."""
-        if (query, decision.id) not in self._known:
+        key = query, decision.id, where
+        if key not in self._known:
             place = self._memory.scenario.place(self._session)
-            asked = Query(self._purpose, f"{self._job.id}/{decision.id}", query, place)
-            self._known[query, decision.id] = self._drive(self._memory.recall(asked, self._session))
-        return self._known[query, decision.id]
+            purpose: RecallPurpose = "filtered" if where else self._purpose
+            asked = Query(purpose, f"{self._job.id}/{decision.id}", query, place, where=where)
+            self._known[key] = self._drive(self._memory.recall(asked, self._session))
+        return self._known[key]
 
     def remember(self, text: str) -> bool:
         """Keeps what the reader wants to be kept; it stands in the log as a remark of its job. Raises Lost."""

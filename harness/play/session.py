@@ -11,7 +11,7 @@ from functools import partial
 from itertools import accumulate
 from typing import Literal, NamedTuple, TypeVar
 
-from harness.adapter import Ack, Hit, Memory, Scope, Source, Usage
+from harness.adapter import Ack, Filter, Hit, Memory, Scope, Source, Usage
 from harness.gateway.meter import Meter
 from harness.log.blobs import Blobs, pack
 from harness.log.events import Event, Listed, Metered, Phase, Recalled, RecallPurpose, Resolved, Settled, Stage, Wrote
@@ -80,6 +80,7 @@ class Query(NamedTuple):
     stratum: Stratum | None = None
     day: datetime | None = None
     """The story time that it asks about; None: its session's."""
+    where: Filter | None = None
 
 
 def _read(found: Found, shown: int) -> list[ReadEntry]:
@@ -152,7 +153,7 @@ class MemorySession(StoreSession[Handle]):
         """
         yield from self.settle(session)
         query, scope, k, at = question.query, question.scope, self.trial.k, (question.day or session.at).isoformat()
-        hits, fault, took = self.ask(lambda memory: memory.recall(query, scope, k, at))
+        hits, fault, took = self.ask(partial(_recall, query, scope, k, at, question.where))
         until = time.monotonic() + OWN_SECONDS
         try:
             found, tokens = self._cut(hits or [], until)
@@ -167,6 +168,7 @@ class MemorySession(StoreSession[Handle]):
             session=session.id,
             at=session.at,
             day=question.day,
+            where=question.where,
             query=query,
             scope=scope,
             k=k,
@@ -345,6 +347,10 @@ class MemorySession(StoreSession[Handle]):
             calls=usage.calls if usage else None,
             fault=self._usage_fault,
         )
+
+
+def _recall(query: str, scope: Scope, k: int, at: str, where: Filter | None, memory: Memory) -> list[Hit]:
+    return memory.recall_where(query, scope, k, at, where) if where else memory.recall(query, scope, k, at)
 
 
 def _observe(written: Written, memory: Memory) -> Ack:

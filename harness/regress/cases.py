@@ -159,7 +159,7 @@ def _side(record: Record, cell: Cell, key: Key, cited: int, archive: Archive) ->
 def _tell(record: Record, policy: ReadPolicy | None, line: int, event: Event) -> Iterator[Node]:
     if isinstance(event, Recalled):
         yield node("p", "q", "asked ", quote(event.query, 200), small(f"k {event.k}, {event.pool:,} stored"))
-        if event.purpose == "decision":
+        if event.purpose in ("decision", "filtered"):
             job, _, decision = event.ref.partition("/")
             yield from _tell_decisions(record, policy, job, decision)
         if event.fault is not None:

@@ -15,7 +15,7 @@ from typing import Literal
 from harness.log.parts import Check, Choice, Read
 from harness.model.dates import moment
 from harness.model.job import Decision, Job, Option
-from harness.model.trial import READ_POLICIES, ReadPolicy
+from harness.model.trial import SCRIPTED_READS, ReadPolicy
 from harness.play.readers import AskMemory, Context, Outcome, ReadEntry, is_for
 from harness.play.readers.explore import CAP
 from harness.text.classify import Reading
@@ -29,7 +29,7 @@ TRUST: tuple[SourceStanding, ...] = ("verified", "unverifiable", "contradicted")
 class Scripted:
     """Decides from memory where an entry is usable, else from the repository, else not at all."""
 
-    policies: Sequence[ReadPolicy] = READ_POLICIES
+    policies: Sequence[ReadPolicy] = SCRIPTED_READS
 
     def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome:
         outcome = Outcome(prompt=context.count(job.goal))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from harness.metrics.acting import STALE_USE
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Pooled, Results
-from harness.model.trial import READ_POLICIES, USUAL_WRITES, ReadPolicy, WritePolicy
+from harness.model.trial import USUAL_WRITES, ReadPolicy, WritePolicy
 from harness.report.charts.chart import Chart, count, counts, finish, rank, show, tell, within
 from harness.report.charts.sheet import BLUE, GREEN, INK, PALE, SOFT, VERMILLION, WIDTH, Dash, Scale, Shape, Sheet
 from harness.report.model import ways
@@ -25,6 +25,7 @@ LOOK: Mapping[ReadPolicy, tuple[Shape, str, Dash]] = {
     "newest": ("triangle", VERMILLION, (5.0, 3.0)),
     "verifying": ("square", BLUE, (1.5, 2.0)),
     "careful": ("diamond", GREEN, (6.0, 2.0, 1.5, 2.0)),
+    "filtered": ("square", VERMILLION, (3.0, 3.0)),
 }
 _TALL, _APART = 112, 13
 PolicyTable = Mapping[tuple[str, WritePolicy, ReadPolicy], Mapping[str, Pooled]]
@@ -35,7 +36,7 @@ def chart(results: Results) -> Chart | None:
     table = {
         (each.backend, each.write_policy, each.read_policy): each.measures
         for each in results.contrasts
-        if each.noise == noise and each.read_policy in READ_POLICIES
+        if each.noise == noise and each.read_policy in LOOK
     }
     names = [name for name in rank(results) if any(key[0] == name for key in table)]
     if not names or not ways.are_usual(results):  # the chart of all ways has them
@@ -49,7 +50,7 @@ def chart(results: Results) -> Chart | None:
         )
         for name in names
         for write in sorted(WRITES, key=lambda write: write != best[name])
-        for read in READ_POLICIES
+        for read in LOOK
         if (measures := table.get((name, write, read))) is not None
     ]  # fmt: skip
     return finish(_sheet(names, table, best), NAME, "policies", TITLE, says(body), HEADS, body)
@@ -107,7 +108,7 @@ def _panel(sheet: Sheet, left: float, top: float, told_of: Mapping[tuple[WritePo
     last = max(at for at, write in enumerate(WRITES) if any(key[0] == write for key in told_of))
     for at, write in enumerate(WRITES):
         labels = []
-        for nth, read in enumerate(READ_POLICIES):
+        for nth, read in enumerate(LOOK):
             pooled = told_of.get((write, read))
             if pooled is not None:
                 shape, colour, _ = LOOK[read]
@@ -117,7 +118,7 @@ def _panel(sheet: Sheet, left: float, top: float, told_of: Mapping[tuple[WritePo
                     sheet.mark(x, up(pooled.value), shape, colour, size=6)
                 labels.append((pooled.value, read, tell(pooled)))
         _words(sheet, labels, up, ends[at] + 13 if at == last else left + 44, on_right=at == last)
-    for nth, read in enumerate(READ_POLICIES):
+    for nth, read in enumerate(LOOK):
         first, then = (told_of.get((write, read)) for write in WRITES)
         if first and then and first.value is not None and then.value is not None:
             shift = (nth - 1.5) * 4

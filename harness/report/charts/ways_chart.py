@@ -10,7 +10,7 @@ from harness.metrics.dropped import DROPPED
 from harness.metrics.recall import PAST
 from harness.metrics.tokens import TOKENS_TOTAL
 from harness.model.results import Results
-from harness.model.trial import READ_POLICIES, WritePolicy
+from harness.model.trial import SCRIPTED_READS, WritePolicy
 from harness.report.charts.chart import Chart, finish, rank, short, show
 from harness.report.charts.policies import LOOK
 from harness.report.charts.sheet import INK, PALE, SOFT, WIDTH, Scale, Sheet
@@ -18,7 +18,7 @@ from harness.report.model import ways
 
 NAME, TITLE = "ways", "Ways to write, down, and ways to read, across"
 HEADS = (
-    "backend", "write", *(f"right: {read}" for read in READ_POLICIES), "acted on stale", "true memories dropped",
+    "backend", "write", *(f"right: {read}" for read in SCRIPTED_READS), "acted on stale", "true memories dropped",
     "past rules recalled", "tokens a story",
 )  # fmt: skip
 _LEFT, _RIGHT, _ROW = 130.0, 330.0, 20.0
@@ -38,7 +38,7 @@ def _list_rows(results: Results, name: str) -> Iterator[tuple[str, ...]]:
     """One line a way of writing; a range is over the ways of reading."""
     for spread in ways.spreads(results, name, DECISIONS_RIGHT):
         assert spread.write is not None, "rows with a memory have a way of writing"
-        reads = (_tell(results, name, DECISIONS_RIGHT, spread.write, read) for read in READ_POLICIES)
+        reads = (_tell(results, name, DECISIONS_RIGHT, spread.write, read) for read in SCRIPTED_READS)
         others = (_tell(results, name, measure, spread.write) for measure in (STALE_USE, DROPPED, PAST, TOKENS_TOTAL))
         yield show(name), ways.WRITES[spread.write], *reads, *others
 

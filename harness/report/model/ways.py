@@ -10,7 +10,7 @@ from harness.compare.rows import COLD, GOLD
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.cells import Cell
 from harness.model.results import Comparison, Pooled, Results
-from harness.model.trial import READ_POLICIES, USUAL_WRITES, ReadPolicy, WritePolicy
+from harness.model.trial import SCRIPTED_READS, USUAL_WRITES, ReadPolicy, WritePolicy
 from harness.report import words
 
 WRITES: Mapping[WritePolicy, str] = {
@@ -35,6 +35,7 @@ READS: Mapping[ReadPolicy, str] = {
     "newest": "takes the newest note",
     "verifying": "checks its notes against git",
     "careful": "takes the newest note that git does not contradict",
+    "filtered": "asks for sure rules alone and takes the first",
     "model": "is a chat model",
 }
 """What an agent does under a read policy."""
@@ -95,7 +96,7 @@ def show_range(low: float, high: float) -> str:
 def list_reads(results: Results, row: str = "") -> list[ReadPolicy]:
     """The read policies that were played, by one row or by any, the headline's first."""
     played = {each.read_policy for each in results.contrasts if row in ("", each.backend)}
-    known = [read for read in (*READ_POLICIES, "model") if read in played]
+    known = [read for read in (*SCRIPTED_READS, "model") if read in played]
     return sorted(known, key=lambda read: read != results.run.conditions.headline_read)
 
 

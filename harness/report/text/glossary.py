@@ -21,9 +21,9 @@ WORDS: Mapping[str, str] = {
     "noise": "Generated memories beside the story: unrelated ones, look-alikes, rules that hold elsewhere.",
     "seed": "The number that draws the noise and the canaries: equal seeds, equal texts.",
     "reader": "Who turns memories into decisions: fixed rules, unless the run names a model or an agent program.",
-    "trusting, newest, verifying, careful": (
-        "Which memory an agent takes: the first, the latest, the one whose cited line still stands in git, or the "
-        "latest whose cited line is not gone."
+    "trusting, newest, verifying, careful, filtered": (
+        "Which memory an agent takes: the first, the latest, the one whose cited line still stands in git, the latest "
+        "whose cited line is not gone, or the first that the backend's own filter lets through."
     ),
     "scope": "Where a memory holds: organisation, repository, branch, user.",
     "drill": "A test of trust without a story: the store is written to, asked, deleted from, killed and reopened.",

@@ -282,12 +282,14 @@ class Telling:
 
     def _evidence(self, job: Job, decision: Decision, works: Sequence[Worked], bad: bool) -> Iterator[Node | None]:
         """What came back for it, and what git says of what was chosen; open if it went wrong."""
-        taken = [self.record.find_decided(work.read_policy).get((job.id, decision.id)) for work in works]
-        line = next((each.asked for each in taken if each), self.record.decision_lines.get((job.id, decision.id)))
-        event = self.record.log.events[line - 1] if line else None
-        choices = [choice for work in works for choice in work.choices if choice.decision == decision.id]
-        chosen = sorted({choice.entry for choice in choices if choice.entry is not None})
-        if line is not None and isinstance(event, Recalled) and (bad or self.whole):
+        key = job.id, decision.id
+        taken = [found for work in works if (found := self.record.find_decided(work.read_policy).get(key))]
+        lines = dict.fromkeys(each.asked for each in taken) or [self.record.decision_lines.get(key)]
+        for line in lines:
+            event = self.record.log.events[line - 1] if line else None
+            chosen = sorted({each.entry for each in taken if each.asked == line and each.entry is not None})
+            if line is None or not isinstance(event, Recalled) or not (bad or self.whole):
+                continue
             entries = list_entries(self.record, line, event, cited=chosen, gold=(decision.right.fact,))
             head = node("span", "", "asked ", quote(event.query, 200), small(_describe_pool(event)))
             if bad:

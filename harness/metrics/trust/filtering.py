@@ -1,0 +1,80 @@
+"""What comes back when a question is kept to a kind, a file or a confidence: all that fits, and nothing else?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.adapter import FILTERS, Filter, fits, read_filter
+from harness.log.transcript import Called, Transcript
+from harness.metrics import columns
+from harness.metrics.metric import proportion, unsupported
+from harness.metrics.trust.metric import TrustMetric, trust
+from harness.metrics.trust.view import DrillView
+from harness.metrics.trust.writes import KEEPING
+from harness.model.drill import Piece
+from harness.model.trial import Measure
+
+STEPS = ("kinds", "other kinds", "kinds again")
+
+
+def _list_stored(view: DrillView, step: str) -> list[Piece]:
+    """What was acknowledged, as it was told last before the questions of a step."""
+    told = view.list_acknowledged(view.plan.of("crowd", "apart", "turned"))
+    changed = {} if step == STEPS[0] else {piece.twin: piece for piece in view.list_acknowledged(view.plan.of("anew"))}
+    return [changed.get(piece.name, piece) for piece in told]
+
+
+def _ask(view: DrillView, *, fitting: bool) -> Iterator[tuple[int, str, bool | None]]:
+    """Each question with each memory that fits it, or does not, and whether it came; None: the question failed."""
+    for step in STEPS:
+        stored = _list_stored(view, step)
+        for line, call in view.transcript.calls("recall_where", step):
+            where = _read_filter(call)
+            for piece in stored:
+                if fits(piece.item, where) == fitting:
+                    came = any(view.brings(hit, piece) for hit in view.transcript.hits(call))
+                    yield line, piece.name, None if call.fault else came
+
+
+def _read_filter(call: Called) -> Filter:
+    where = call.request["where"]
+    assert isinstance(where, dict), "a drill logs what a question is kept to"
+    return read_filter(where)
+
+
+def _measure(transcript: Transcript, *, fitting: bool) -> Measure:
+    if not any(map(transcript.supports, FILTERS)):
+        why = transcript.drilled.backend.find_support(FILTERS[0]).note
+        return unsupported(f"{FILTERS[0]}: {why or 'not offered'}")
+    view = DrillView.of(transcript)
+    cases = list(_ask(view, fitting=fitting))
+    bad = [(line, name) for line, name, came in cases if came is not fitting]
+    unanswered = sum(came is None for _, _, came in cases)
+    none = "no memory was acknowledged that a filter could be asked for"
+    return proportion(len(bad), len(cases), view.receipts(bad), none=none, unanswered=unanswered)
+
+
+def filtered_wrong(transcript: Transcript) -> Measure:
+    return _measure(transcript, fitting=False)
+
+
+def filtered_missed(transcript: Transcript) -> Measure:
+    return _measure(transcript, fitting=True)
+
+
+_ASKED = "a question that is kept to kinds, a file or a confidence, at once, after updates and after reopening"
+METRICS: tuple[TrustMetric, ...] = (
+    trust(
+        "filtered_missed", KEEPING, "lower", "proportion",
+        f"memories that fit {_ASKED}, and do not come, though more are asked for than fit / such memories and "
+        "questions", filtered_missed,
+        label="memories that a filter loses", otherwise="memories that a filter lets through",
+        column=columns.FOUND.at("unfound"),
+    ),
+    trust(
+        "filtered_wrong", KEEPING, "lower", "proportion",
+        f"memories that do not fit {_ASKED}, and come all the same / such memories and questions", filtered_wrong,
+        label="memories that come past a filter", otherwise="memories that a filter keeps out",
+        column=columns.FOUND.at("breach"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,79 @@
+"""Questions that are kept to a kind, a file or a confidence, to which more of the rest is nearer than what fits.
+
+Two memories are updated in between: one comes to fit, one fits as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from harness.adapter import FILTERS, Filter, Item, Scope, Source, Trait
+from harness.model.drill import Piece
+from harness.play.drills.durability import lesson
+from harness.play.drills.stage import NOW, DrillSession
+
+SCOPE = Scope(repo="storefront-kinds", org="acme")
+ASKED = 6
+"""More than fit."""
+CROWD = 9
+"""More than are asked for."""
+SOURCE = Source("5e1f0c2a9b7d4e63", "docs/kinds.md", 12, "session-kinds")
+WHERE: dict[Trait, Filter] = {
+    "filter_kind": Filter(kinds=("procedural", "user")),
+    "filter_path": Filter(path=SOURCE.path),
+    "filter_confidence": Filter(confidence=0.5),
+}
+
+
+def plan(seed: int) -> Iterator[Piece]:
+    told, canary = lesson("keeping", seed, "kinds", SCOPE)
+    words = told.text.removesuffix(f" {canary}")
+    near = replace(told, kind="episodic", source=replace(SOURCE, path=f"{SOURCE.path}.old"), confidence=0.25)
+    fitting = replace(told, kind="procedural", source=SOURCE, confidence=0.75)
+    for number in range(1, CROWD + 1):
+        yield _write("crowd", replace(near, text=f"{words} {number:02}"), number)
+    yield _write("apart", _word(fitting, words, "as the handbook of the whole team has said from its first page on"))
+    yield _write("apart", replace(_word(fitting, words, "which nobody has doubted yet"), confidence=None), 2)
+    yield _write("apart", replace(_word(fitting, words, "so somebody said"), kind="user", source=None), 3)
+    for number, item in enumerate((near, fitting), 1):
+        old = _write("turned", _word(item, words, f"as it is called on desk {number}"), number)
+        yield old
+        new = _word(fitting, words, f"as it is called again on desk {number}")
+        yield replace(_write("anew", new, number), twin=old.name)
+
+
+def _word(item: Item, words: str, more: str) -> Item:
+    return replace(item, text=f"{words} {more}")
+
+
+def _write(role: str, item: Item, number: int = 1) -> Piece:
+    return Piece(name=f"{role}-{number}", role=role, item=item)
+
+
+def play(stage: DrillSession) -> None:
+    """In a store of its own."""
+    if not any(map(stage.supports, FILTERS)):
+        return
+    stage.renew()
+    stage.open("kinds")
+    stage.remember("kinds", stage.plan.of("crowd", "apart", "turned"))
+    stage.settle("kinds")
+    _ask(stage, "kinds")
+    for piece in stage.plan.of("anew") if stage.supports("update") else ():
+        if old := stage.ids.get(piece.twin or ""):
+            stage.change("other kinds", "update", old, piece)
+    stage.settle("other kinds")
+    _ask(stage, "other kinds")
+    if stage.supports("persistent"):
+        stage.close("other kinds")
+        stage.open("kinds again")
+        _ask(stage, "kinds again")
+    stage.close("kinds again")
+
+
+def _ask(stage: DrillSession, step: str) -> None:
+    words = stage.plan.by_name["crowd-1"].item.text.removesuffix(" 01")
+    for trait, where in WHERE.items():
+        if stage.supports(trait):
+            stage.call(step, "recall_where", words, SCOPE, ASKED, NOW, where)
