@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.adapter import CAPABILITIES, Ack, BaseMemory, Hit, Item, Layer, Scope, Usage
+from harness.adapter import CAPABILITIES, FILTERS, Ack, BaseMemory, Hit, Item, Layer, Scope, Usage
 from harness.backend.client import MemoryFault
 from harness.gateway.embedder import Encoded
 from harness.model.backend import Backend, Declared, Fault, FaultKind
@@ -148,13 +148,14 @@ class FakeHost:
         *,
         lacks: Sequence[str] = (),
         extracts: bool = False,
+        filters: Sequence[str] = (),
         memory: type[FakeMemory] = FakeMemory,
         faults: Mapping[str, Sequence[tuple[FaultKind, bool] | None]] | None = None,
     ) -> None:
         support = {
             word: Declared(level="unsupported", note=f"no {word}") if word in lacks else Declared(level="native")
             for word in CAPABILITIES
-            if word not in ("extracts", "masks")
+            if word not in ("extracts", "masks", *FILTERS) or word in filters
         }
         support["extracts"] = Declared(level="native" if extracts else "unsupported")
         self.backend = Backend(name="fake", version="1", support=support)

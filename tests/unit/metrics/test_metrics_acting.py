@@ -11,7 +11,7 @@ import pytest
 from harness.log.calls import ModelCall
 from harness.log.events import Worked
 from harness.metrics import score
-from harness.model.trial import Measure
+from harness.model.trial import Measure, ReadPolicy
 from tests.support.logs import OLD, PEACE, Tape, cold, controls
 from tests.support.measures import counts, measures
 
@@ -226,3 +226,19 @@ def test_a_decision_counts_unless_the_memory_could_not_be_asked_and_had_no_part_
     tape.work("order", {"tool": "alphadeploy", "port": "8123"}, origin=origin)
     found = measures(tape.log(), cold(tmp_path, "betadeploy"), *controls(tmp_path))
     assert counts(found["stale_use"]) == used and counts(found["harm"]) == harm
+
+
+def test_what_was_asked_with_a_filter_is_judged_by_itself(tmp_path: Path) -> None:
+    """Its evidence and its tokens are those of its own questions, and controls, which have no filter, still tell."""
+    tape = Tape(tmp_path).played()
+    tape.recall("decision", "order/tool", ["x"], "second")
+    reads: list[tuple[ReadPolicy, str]] = [("trusting", "decision"), ("filtered", "filtered")]
+    for policy, purpose in reads:
+        line = tape.recall(purpose, "order/tool", ["x", "y"], "second").line
+        tape.work("order", {"tool": "alphadeploy", "port": "8123"}, policy=policy)
+        tape.work("drill", {"tool": "betadeploy", "port": "gammadeploy"}, policy=policy)
+    tape.events[0] = tape.events[0].model_copy(update={"policies": ("trusting", "filtered")})
+    plain, filtered = (cell.measures for cell in score([tape.log(), *controls(tmp_path)])[:2])
+    assert counts(plain["stale_use"]) == counts(filtered["stale_use"]) == (1, 2)
+    assert filtered["stale_use"].receipts == (f"L{line}:e0",) != plain["stale_use"].receipts
+    assert (plain["tokens_recall"].value, filtered["tokens_recall"].value) == (12 + 22, 22)  # type: ignore[union-attr]
