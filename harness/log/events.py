@@ -29,8 +29,9 @@ Route = Literal["search", "forbidden", "entries", "get", "history"]
 RetiringRule = Literal["expired", "gone", "replaced"]
 """Why an agent takes a memory away that nobody asked it to delete: its lifetime has passed, the line that it cites is
 gone, or a new one says otherwise."""
-Retirement = Literal["forget", "deprecate"]
-"""How: what is deprecated is marked as ended, and stays in the store."""
+Retirement = Literal["forget", "deprecate", "expire"]
+"""How: what is deprecated is marked as ended, and stays in the store. expire: by an update that tells the backend's own
+lifetime that it is over."""
 RecallPurpose = Literal["probe", "lookup", "decision", "filtered", "correction"]
 """filtered: for a decision, asked once more with a filter. correction: for a decision of a job that is done again."""
 Phase = Literal["ingest", "probe", "job", "filtered", "erase"]
@@ -265,7 +266,7 @@ class Forgot(Event):
 
 
 class Retired(Event):
-    """Memories that the agent deleted by a rule of its own, or marked as ended.
+    """Memories that the agent deleted by a rule of its own, marked as ended, or had expire.
 
     Attributes:
         names: Of what was written under these ids.

@@ -124,7 +124,7 @@ def _op(event: Event) -> str | None:
     if isinstance(event, Sought):
         return "recall" if event.route in ("search", "forbidden") else event.route
     if isinstance(event, Retired):
-        return event.op
+        return "update" if event.op == "expire" else event.op
     if isinstance(event, Forgot):
         return "forget"
     named = ((Settled, "settle"), (Recalled, "recall"), (Listed, "entries"), (Metered, "usage"))

@@ -11,10 +11,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from harness.adapter import Operation
+
 WritePolicy = Literal[
     "append", "curated", "matched", "deprecate", "expire", "on-commit", "deprecate-on-commit", "reviewed"
 ]
 """What an agent does with its memory beside adding what it learnt: harness/play/writing has each."""
+NEEDS: Mapping[WritePolicy, tuple[Operation, ...]] = {
+    "append": (), "curated": ("supersede",), "matched": ("supersede",), "deprecate": ("deprecate",),
+    "expire": ("forget",), "on-commit": ("supersede", "forget"), "deprecate-on-commit": ("deprecate", "supersede"),
+    "reviewed": (),
+}  # fmt: skip
+"""The operations without which it cannot be played."""
 USUAL_WRITES: tuple[WritePolicy, ...] = ("append", "curated")
 """Those that are played unless others are asked for."""
 ReadPolicy = Literal["trusting", "newest", "verifying", "careful", "filtered", "model"]

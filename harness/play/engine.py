@@ -25,7 +25,7 @@ from harness.model.backend import Backend, Fault
 from harness.model.facts import CANARY, STRATA, Fact, Remark
 from harness.model.job import Job
 from harness.model.scenario import Forget, Learn, Probe, Remember, Scenario, Session, Step
-from harness.model.trial import ReadPolicy, Trial
+from harness.model.trial import NEEDS, ReadPolicy, Trial
 from harness.play import filtering, noise, readers, story_deletion, writing
 from harness.play.drafting import Kept, draft
 from harness.play.questions import Questions
@@ -106,7 +106,7 @@ def play(
 
 def _refusal(trial: Trial, backend: Backend) -> Fault | None:
     """A way of writing that a backend cannot follow is never turned into a silent append."""
-    for needed in writing.WAYS[trial.write_policy].needs:
+    for needed in NEEDS[trial.write_policy] if trial.write_policy else ():
         if not backend.supports(needed):
             return Fault(kind="refused", op=needed, message=backend.support[needed].note or "unsupported")
     return None

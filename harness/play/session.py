@@ -267,7 +267,7 @@ class MemorySession(StoreSession[Handle]):
             return
         if not written:
             return
-        written = [self._date(each) for each in written]
+        written = [self.date(each) for each in written]
         items = [each.item for each in written]
         ids: tuple[tuple[str, ...], ...] | None
         if replaces:
@@ -295,7 +295,7 @@ class MemorySession(StoreSession[Handle]):
         )
         self.go_on()
 
-    def _date(self, written: Written) -> Written:
+    def date(self, written: Written) -> Written:
         """A memory as it is, or with the date that all memories of an undated story have."""
         if not self.trial.undated:
             return written

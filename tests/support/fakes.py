@@ -111,6 +111,12 @@ class FakeMemory(InOnePage, BaseMemory):
         self._hears("history", scope, memory_id)
         return []
 
+    def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+        self._hears("update", scope, memory_id, item)
+        known = memory_id in self._host.items
+        self._host.items |= {memory_id: item} if known else {}
+        return Ack((memory_id,) if known else ())
+
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
         self._hears("supersede", scope, tuple(memory_ids), item)
         for name in memory_ids:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar
 
-from harness.adapter import Operation
 from harness.log.events import Event
 from harness.log.parts import Written
 from harness.model import canary
@@ -18,7 +16,6 @@ from harness.play.writing.way import Way, locate
 class Curated(Way):
     """Understands every memory that the look-up brings. What it does not bring stays: an update omission."""
 
-    needs: ClassVar[tuple[Operation, ...]] = ("supersede",)
     looks_up = True
 
     def learn(self, session: Session, written: Written) -> Iterator[Event]:

@@ -7,9 +7,7 @@ which it held does.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
 
-from harness.adapter import Operation
 from harness.log.events import Event
 from harness.log.parts import Written
 from harness.model.scenario import Session
@@ -21,8 +19,6 @@ from harness.play.writing.way import retire, retire_written
 class Deprecate(Curated):
     """The new memory is written first, so that a fault between the two loses none."""
 
-    needs: ClassVar[tuple[Operation, ...]] = ("deprecate",)
-
     def replace(self, session: Session, written: Written, old: Sequence[str]) -> Iterator[Event]:
         yield from self.memory_session.write(session, "learn", [written])
         if self.is_stored(written.name):
@@ -31,8 +27,6 @@ class Deprecate(Curated):
 
 class DeprecateOnCommit(OnCommit, Deprecate):
     """Follows the cited lines at each commit, too, and marks what they no longer say."""
-
-    needs: ClassVar[tuple[Operation, ...]] = ("deprecate", "supersede")
 
     def learn(self, session: Session, written: Written) -> Iterator[Event]:
         self.follow([written])

@@ -1,17 +1,17 @@
-"""`expire`: each kind of memory has a lifetime, and what is older is deleted when a session begins.
+"""`expire`: each kind of memory has a lifetime, and what is older is taken away when a session begins.
 
-The agent deletes by itself and not by the backend's own lifetimes, as those run by the wall clock, and a story's days
-lie in the past. The drill `keeping` asks whether a backend's own lifetimes work.
+A backend's own lifetimes run by the wall clock, and a story's days lie in the past: told at the write, they would be
+over at once. So the agent keeps the calendar. A backend whose lifetime takes a date is told it once it is over, and
+hides the memory by itself; else the agent deletes it. The drill `keeping` asks for what is told beforehand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import ClassVar
 
-from harness.adapter import Operation
-from harness.log.events import Event
+from harness.log.events import Event, Retirement
 from harness.log.parts import Written
 from harness.model.scenario import Session
 from harness.play.session import MemorySession
@@ -25,17 +25,21 @@ of people for ever."""
 
 
 class Expire(Way):
-    """Deletes what has outlived its kind, and what ended by its own date."""
-
-    needs: ClassVar[tuple[Operation, ...]] = ("forget",)
+    """Has what has outlived its kind, or ended by its own date, expire."""
 
     def __init__(self, memory_session: MemorySession) -> None:
         super().__init__(memory_session)
         self._ends: dict[str, tuple[datetime, Written]] = {}
 
     def begin(self, session: Session) -> Iterator[Event]:
-        due = [each for name, (end, each) in self._ends.items() if end <= session.at and self.is_stored(name)]
-        yield from retire_written(self.memory_session, session, "expired", due)
+        due = [
+            self.memory_session.date(replace(each, item=replace(each.item, expires=end.isoformat())))
+            for name, (end, each) in self._ends.items()
+            if end <= session.at and self.is_stored(name)
+        ]
+        supports = self.memory_session.supports
+        own: Retirement = "expire" if supports("expiry") and supports("update") else "forget"
+        yield from retire_written(self.memory_session, session, "expired", due, own)
 
     def take(self, session: Session, written: Sequence[Written]) -> Generator[Event, None, list[Written]]:
         for each in written:

@@ -11,9 +11,8 @@ import re
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
-from typing import ClassVar
 
-from harness.adapter import Operation, Source
+from harness.adapter import Source
 from harness.log.events import Event
 from harness.log.parts import Written
 from harness.model.scenario import Session
@@ -29,8 +28,6 @@ _TOKEN = re.compile(rf"{_WORD.pattern}|[^\w\s]")
 
 class OnCommit(Way):
     """Follows the memories that cite a line of the repository."""
-
-    needs: ClassVar[tuple[Operation, ...]] = ("supersede", "forget")
 
     def __init__(self, memory_session: MemorySession) -> None:
         super().__init__(memory_session)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
-from harness.adapter import Memory, Operation, Scope
+from harness.adapter import Item, Memory, Scope
 from harness.log.events import Event, Retired, Retirement, RetiringRule
 from harness.log.parts import Written
 from harness.model.scenario import Session
@@ -17,11 +17,9 @@ class Way:
     """Adds what was learnt and changes nothing else (`append`). The others change one thing each.
 
     Attributes:
-        needs: The operations without which it cannot be played.
         looks_up: What is learnt is written one by one, each after a look-up, by `learn`.
     """
 
-    needs: ClassVar[tuple[Operation, ...]] = ()
     looks_up: ClassVar[bool] = False
 
     def __init__(self, memory_session: MemorySession) -> None:
@@ -87,12 +85,20 @@ def retire(
     scope: Scope,
     ids: Sequence[str],
     op: Retirement = "forget",
+    items: Mapping[str, Item] = {},
 ) -> Iterator[Event]:
-    """Deletes memories, or marks them as ended now. What is marked keeps its ids: a story can still have it deleted."""
+    """Deletes memories, marks them as ended now, or tells when they expired. What is not deleted keeps its ids: a story
+    can still have it deleted.
+
+    Args:
+        items: Each as it is to be told again; `expire` alone asks for them.
+    """
     if not ids:
         return
 
     def act(memory: Memory) -> list[bool]:
+        if op == "expire":
+            return [bool(memory.update(scope, each, items[each]).ids) for each in ids]
         return memory.forget(scope, ids) if op == "forget" else memory.deprecate(scope, ids, session.at.isoformat())
 
     known = memory_session.ids
@@ -119,6 +125,6 @@ def retire_written(
 ) -> Iterator[Event]:
     """Retires what was stored of these, one call for each scope."""
     for scope in dict.fromkeys(each.item.scope for each in written):
-        names = [each.name for each in written if each.item.scope == scope]
-        ids = [memory_id for name in names for memory_id in memory_session.ids.get(name, ())]
-        yield from retire(memory_session, session, rule, scope, ids, op)
+        own = [each for each in written if each.item.scope == scope]
+        items = {memory_id: each.item for each in own for memory_id in memory_session.ids.get(each.name, ())}
+        yield from retire(memory_session, session, rule, scope, [*items], op, items)

@@ -10,7 +10,7 @@ from harness.metrics.dropped import DROPPED
 from harness.metrics.recall import PAST
 from harness.metrics.tokens import TOKENS_TOTAL
 from harness.model.results import Results
-from harness.model.trial import SCRIPTED_READS, WritePolicy
+from harness.model.trial import SCRIPTED_READS, ReadPolicy, WritePolicy
 from harness.report.charts.chart import Chart, finish, rank, short, show
 from harness.report.charts.policies import LOOK
 from harness.report.charts.sheet import INK, PALE, SOFT, WIDTH, Scale, Sheet
@@ -43,13 +43,15 @@ def _list_rows(results: Results, name: str) -> Iterator[tuple[str, ...]]:
         yield show(name), ways.WRITES[spread.write], *reads, *others
 
 
-def _tell(results: Results, name: str, measure: str, write: WritePolicy, read: str | None = None) -> str:
+def _tell(results: Results, name: str, measure: str, write: WritePolicy, read: ReadPolicy | None = None) -> str:
     found = ways.spread(results, name, measure, write)
     if found is None:
         return ""
     if read is not None:
-        pooled = found.by_read.get(read)  # type: ignore[call-overload]
-        return f"{ways.count(pooled):g}/{pooled.of:,}" if pooled is not None else ""
+        pooled = found.by_read.get(read)
+        if pooled is None:
+            return "unsupported" if read in ways.list_reads(results) else ""
+        return f"{ways.count(pooled):g}/{pooled.of:,}"
     return f"{found.text}/{found.of:,}" if found.first.hits is not None and found.of else found.text
 
 

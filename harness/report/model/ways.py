@@ -24,7 +24,7 @@ WRITTEN: Mapping[WritePolicy, str] = {
     "curated": "looks up the old note before it writes",
     "matched": "replaces the note that is worded most like the new one",
     "deprecate": "looks up the old note and marks it as ended",
-    "expire": "deletes notes that have outlived their kind",
+    "expire": "takes away notes that have outlived their kind",
     "on-commit": "follows the lines that its notes cite, at each commit",
     "deprecate-on-commit": "marks the old note as ended, and follows cited lines",
     "reviewed": "writes an unsure note only when it is confirmed",

@@ -24,6 +24,7 @@ from harness.report.model import (
     missing,
     needs,
     sections,
+    supported,
     table,
     ways,
 )
@@ -78,6 +79,8 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             primary=ways.tell_primary(results),
             in_bold=ways.explain_bold(results),
             writes=ways.explain_writes(results),
+            ways_heads=supported.HEADS,
+            supported=list(supported.list_supported(results)),
             reads=ways.explain_range(results),
             anchors=anchors,
             chance=table.explain_chance(results),

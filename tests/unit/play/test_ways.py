@@ -20,8 +20,7 @@ from harness.metrics.dropped import find_drops, true_memories_dropped
 from harness.metrics.faults import of_trial
 from harness.metrics.view import Record, View
 from harness.model.backend import Fault
-from harness.model.trial import Measured, NotMeasured, WritePolicy
-from harness.play import writing
+from harness.model.trial import NEEDS, Measured, NotMeasured, WritePolicy
 from harness.play.writing import matched
 from harness.play.writing.expire import LIFETIMES
 from harness.play.writing.on_commit import find_change
@@ -73,8 +72,7 @@ def measure(log: Log) -> Measured | NotMeasured:
 def test_a_backend_that_lacks_what_a_way_needs_is_not_played_as_another_way(
     small: Stage, tmp_path: Path, write: WritePolicy
 ) -> None:
-    needs = writing.WAYS[write].needs
-    for at, needed in enumerate(needs):
+    for at, needed in enumerate(NEEDS[write]):
         log, where = play(small, tmp_path / str(at), write, lacks=[needed])
         assert log.closed is not None and log.closed.status == "unsupported" and not where.calls
         assert log.closed.fault is not None and log.closed.fault.op == needed
@@ -215,7 +213,7 @@ def test_one_changed_word_is_found(words: list[str], data: st.DataObject) -> Non
 
 
 def test_what_has_outlived_its_kind_is_deleted_and_counted_if_it_was_still_true(small: Stage, tmp_path: Path) -> None:
-    log, where = play(small, tmp_path, "expire")
+    log, where = play(small, tmp_path, "expire", lacks=["expiry"])
     retired = log.list_events(Retired)
     told = {fact.id: fact for fact in small.scenario.facts}
     for event in retired:
@@ -229,6 +227,28 @@ def test_what_has_outlived_its_kind_is_deleted_and_counted_if_it_was_still_true(
     } and not where.items  # fmt: skip
     found = measure(log)
     assert isinstance(found, Measured) and (found.hits, found.of) == (2, 3), "the old platform held no longer"
+
+
+def test_a_backend_with_a_lifetime_is_told_when_it_is_over(small: Stage, tmp_path: Path) -> None:
+    (deleted, without), (log, where) = (
+        play(small, tmp_path / each, "expire", lacks=[each]) for each in ("expiry", "verdict")
+    )
+    retired = log.list_events(Retired)
+    assert [(each.session, each.names) for each in retired] == [
+        (each.session, each.names) for each in deleted.list_events(Retired)
+    ]
+    assert {each.op for each in retired} == {"expire"} and not where.asked("forget") and not without.asked("update")
+    for _, name, item in where.asked("update"):
+        assert isinstance(item, Item) and item.expires is not None
+        event = next(each for each in retired if name in each.ids)
+        at = next(each.at for each in small.scenario.sessions if each.id == event.session)
+        assert datetime.fromisoformat(item.expires) <= at, "what is told is over"
+    assert measure(log) == measure(deleted)
+
+
+def test_an_update_that_fails_is_told_as_one(small: Stage, tmp_path: Path) -> None:
+    log, _ = play(small, tmp_path, "expire", faults={"update": [("raised", True)]})
+    assert [(each.op, each.kind) for each in of_trial(log)] == [("update", "raised")]
 
 
 def told_at(stage: Stage, fact: str) -> datetime:
