@@ -314,6 +314,22 @@ class Listed(Event):
     fault: Fault | None = None
 
 
+class Changed(Event):
+    """How a scope differs from when it was last listed, after sessions were captured.
+
+    Attributes:
+        hits: The memories that are new, or not as they were.
+        gone: The ids of those that are not there any more.
+    """
+
+    kind: Literal["changed"] = "changed"
+    session: str
+    scope: Scope
+    hits: tuple[Hit, ...] | Ref = ()
+    gone: tuple[str, ...] = ()
+    fault: Fault | None = None
+
+
 class Scanned(Event):
     """A look at the bytes of one declared layer; unless the stage is `before`, its owner's process has ended.
 
@@ -371,23 +387,8 @@ class Closed(Event):
 
 
 AnyEvent: TypeAlias = Annotated[
-    Opened
-    | Began
-    | Drafted
-    | Wrote
-    | Settled
-    | Recalled
-    | Resolved
-    | Worked
-    | Corrected
-    | Forgot
-    | Retired
-    | Withheld
-    | Sought
-    | Listed
-    | Scanned
-    | Metered
-    | Closed,
+    Opened | Began | Drafted | Wrote | Settled | Recalled | Resolved | Worked | Corrected | Forgot | Retired | Withheld
+    | Sought | Listed | Changed | Scanned | Metered | Closed,
     Field(discriminator="kind"),
-]
+]  # fmt: skip
 EVENT: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)

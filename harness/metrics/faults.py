@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from harness.log.events import (
+    Changed,
     Closed,
     Corrected,
     Drafted,
@@ -127,7 +128,7 @@ def _op(event: Event) -> str | None:
         return "update" if event.op == "expire" else event.op
     if isinstance(event, Forgot):
         return "forget"
-    named = ((Settled, "settle"), (Recalled, "recall"), (Listed, "entries"), (Metered, "usage"))
+    named = ((Settled, "settle"), (Recalled, "recall"), (Listed, "entries"), (Changed, "entries"), (Metered, "usage"))
     return next((op for kind, op in named if isinstance(event, kind)), None)
 
 

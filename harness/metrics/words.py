@@ -16,6 +16,7 @@ class Topic:
     Attributes:
         place: Of its part on the page.
         first: Its place among the measures that stand beside each cell.
+        seldom: Left out of a page of which it applies to no row.
     """
 
     id: str
@@ -23,6 +24,7 @@ class Topic:
     asks: str
     place: int
     first: int = 100
+    seldom: bool = False
 
 
 RECALLED = Topic("recalled", "Recalled", "Asked for something it was told, does the memory bring it back?", 10, 30)

@@ -148,12 +148,17 @@ class Warm:
             if self._trial.feed != "facts" and session.id not in self._fed:
                 memory_session.phase("ingest")
                 yield from memory_session.write(session, "learn", self._list_spoken(session))
+                yield from self._note_changes(session)
         if memory_session.supports("extracts") and memory_session.supports("entries"):
             yield from self._list_left(self._scenario.sessions[-1])
         if self._scenario.forgotten:
             memory_session.phase("erase")
             yield from story_deletion.aftermath(memory_session, self._scenario.sessions[-1])
         yield from self._meter()
+
+    def _note_changes(self, session: Session) -> Iterator[Event]:
+        if self._trial.feed == "native" and self._memory_session.supports("entries"):
+            yield from self._memory_session.note_changes(session)
 
     def _list_left(self, session: Session) -> Iterator[Event]:
         """What a backend has made of what it was told, scope by scope: its texts are its own, so only they can tell."""
@@ -209,6 +214,8 @@ class Warm:
         if self._way.looks_up:
             for fact in learnt:
                 yield from self._way.learn(session, fact)
+        if written:
+            yield from self._note_changes(session)
 
     def _list_spoken(self, session: Session) -> list[Written]:
         """All that was said in a session: as it is, or in pieces."""

@@ -14,9 +14,21 @@ from typing import Literal, NamedTuple, TypeVar
 from harness.adapter import Ack, Filter, Hit, Memory, Scope, Source, Usage
 from harness.gateway.meter import Meter
 from harness.log.blobs import Blobs, pack
-from harness.log.events import Event, Listed, Metered, Phase, Recalled, RecallPurpose, Resolved, Settled, Stage, Wrote
+from harness.log.events import (
+    Changed,
+    Event,
+    Listed,
+    Metered,
+    Phase,
+    Recalled,
+    RecallPurpose,
+    Resolved,
+    Settled,
+    Stage,
+    Wrote,
+)
 from harness.log.listing import HitsPacker
-from harness.log.parts import FOUND, WRITTEN, ChatRefused, Checked, Found, Span, Written
+from harness.log.parts import FOUND, HITS, WRITTEN, ChatRefused, Checked, Found, Span, Written
 from harness.model.backend import Fault
 from harness.model.canary import memory_word
 from harness.model.dates import moment
@@ -103,6 +115,7 @@ class MemorySession(StoreSession[Handle]):
         self.alive: set[str] = set()
         self.places: dict[str, Scope] = {}
         self._stored = StoredTexts()
+        self._listed: dict[Scope, dict[str, Hit]] = {}
         self._dirty = False
         self._usage: Usage | None = None
         self._usage_fault: Fault | None = None
@@ -137,6 +150,24 @@ class MemorySession(StoreSession[Handle]):
         yield Listed(stage=stage, scope=scope, hits=listed, fault=fault, took=took)
         self.go_on()
         return [] if fault else found
+
+    def note_changes(self, session: Session) -> Iterator[Event]:
+        """What a backend has made of what was said, in each scope of the story: nobody else can tell."""
+        yield from self.settle(session)
+        places = dict.fromkeys(map(self.scenario.place, self.scenario.sessions))
+        places |= dict.fromkeys(map(self.scenario.home, self.scenario.facts))
+        for scope in places if self.supports("scope_repo") else [*places][:1]:
+            now, before = dict[str, Hit](), self._listed.get(scope, {})
+            _, fault, took = self.ask(partial(_list_into, now, scope))
+            if fault:
+                yield Changed(session=session.id, scope=scope, fault=fault, took=took)
+            else:
+                self._listed[scope] = now
+                new = tuple(hit for name, hit in now.items() if before.get(name) != hit)
+                gone = tuple(name for name in before if name not in now)
+                hits = pack(self.tools.blobs, HITS, new)
+                yield Changed(session=session.id, scope=scope, hits=hits, gone=gone, took=took)
+            self.go_on()
 
     def settle(self, session: Session) -> Iterator[Event]:
         """Waits for acknowledged writes before the next question; asked once after each run of writes."""
@@ -356,6 +387,10 @@ def _recall(query: str, scope: Scope, k: int, at: str, where: Filter | None, mem
 def _observe(written: Written, memory: Memory) -> Ack:
     item = written.item
     return memory.observe(written.said, item.scope, item.at, (item.source and item.source.session) or "")
+
+
+def _list_into(found: dict[str, Hit], scope: Scope, memory: Handle) -> None:
+    memory.page_entries(scope, lambda page: found.update((hit.memory_id, hit) for hit in page))
 
 
 def _in_time(until: float) -> None:

@@ -12,6 +12,7 @@ from harness.report.charts import (
     footprint,
     frontier,
     growth,
+    losses_chart,
     noise,
     policies,
     stale,
@@ -40,6 +41,7 @@ def charts(results: Results, samples: Sequence[Sample] = ()) -> list[Chart]:
         cost_chart.chart(results),
         footprint.chart(results, samples),
         deletion_chart.chart(results),
+        losses_chart.chart(results),
         growth.chart(growing.list_levels(results, samples)),
         policies.chart(results) or ways_chart.chart(results),
     )

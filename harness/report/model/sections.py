@@ -77,9 +77,17 @@ def sections(results: Results, links: Sequence[str]) -> Iterator[Section]:
     for name in sorted(results.definitions, key=lambda name: (metrics.words_of(name).place, name)):
         by_topic.setdefault(metrics.words_of(name).topic, []).append(name)
     for topic, chosen in sorted(by_topic.items(), key=lambda known: (known[0].place, known[0].id)):
+        if topic.seldom and not any(_applies(results, name) for name in chosen):
+            continue
         rows = tuple(_make_row(results, name) for name in chosen)
         says = contrasts.describe_verified(results) if topic == PROVEN else ()
         yield Section(topic, tuple(says), rows, tuple(links))
+
+
+def _applies(results: Results, name: str) -> bool:
+    """Whether a measure has a number in some row, or lacks it for another reason than that it is not applicable."""
+    found = [row.measures[name] for row in results.backends.values() if name in row.measures]
+    return any(each.value is not None or each.unsupported or each.failed or each.not_run for each in found)
 
 
 def list_told_in_cells(results: Results) -> list[tuple[str, str]]:

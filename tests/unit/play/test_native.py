@@ -10,9 +10,13 @@ import pytest
 from adapters._capture import by_piece, observe_with
 from harness import paths
 from harness.adapter import Ack, Message, Scope, applies
-from harness.log.events import Forgot, Recalled, Wrote
+from harness.log.blobs import unpack
+from harness.log.events import Changed, Forgot, Recalled, Wrote
+from harness.log.parts import HITS
+from harness.metrics import capturing
 from harness.metrics.invented import hits_invented
 from harness.metrics.view import Record, View
+from harness.model.backend import FaultKind
 from harness.model.canary import memory_word
 from harness.model.trial import Measured
 from harness.play.noise import list_batches
@@ -104,11 +108,60 @@ def test_what_holds_the_secret_is_deleted_and_the_rest_of_its_session_stays(
     assert sessions == {session.id for session in keyring.scenario.sessions}
 
 
+def test_after_each_capture_it_is_listed_what_changed(keyring: Stage, host: FakeHost, tmp_path: Path) -> None:
+    log = keyring.play(tmp_path, host, feed="native")
+    record, held = Record(log), dict[str, str]()
+    places = {keyring.scenario.place(session) for session in keyring.scenario.sessions}
+    for line, event in log.of(Changed):
+        assert event.scope in places | {keyring.scenario.home(fact) for fact in keyring.scenario.facts}
+        new = {hit.memory_id: hit.text for hit in unpack(log.blobs, HITS, event.hits)}
+        assert not new.items() & held.items(), "only what is new"
+        held = {name: text for name, text in held.items() if name not in event.gone} | new
+        assert any(isinstance(each, Wrote) for each in log.events[:line])
+    deleted = {name for event in log.list_events(Forgot) for name in event.ids}
+    assert held.keys() - deleted == host.items.keys() and all(
+        host.items[each].text == held[each] for each in host.items
+    )
+    kept = capturing.kept(View(record))
+    assert isinstance(kept, Measured) and (kept.hits or 0) > 0
+
+
+def test_facts_and_pieces_are_not_listed_after_each_session(keyring: Stage, tmp_path: Path) -> None:
+    for feed in ("facts", "sessions"):
+        host = FakeHost(tmp_path / feed, memory=FakeCapturing)
+        assert not keyring.play(tmp_path, host, feed=feed).list_events(Changed)
+
+
 def test_a_capture_that_fails_is_logged_as_its_fault(keyring: Stage, tmp_path: Path) -> None:
     host = FakeHost(tmp_path / "store", memory=FakeCapturing, faults={"observe": [("raised", True)]})
     first, *others = keyring.play(tmp_path, host, feed="native").list_events(Wrote)
     assert first.fault is not None and (first.fault.op, first.ids) == ("observe", None)
     assert all(each.ids for each in others)
+
+
+@pytest.mark.parametrize("kind", ["raised", "timed-out"])
+def test_what_a_failed_capture_was_told_is_not_captured(kind: FaultKind, keyring: Stage, tmp_path: Path) -> None:
+    """The call is the receipt."""
+    host = FakeHost(tmp_path / "store", memory=FakeCapturing, faults={"observe": [(kind, True)]})
+    log = keyring.play(tmp_path, host, feed="native")
+    (failed, *_), view = log.of(Wrote), View(Record(log))
+    told = next(each for each in capturing.find_captured(view.record) if each.line == failed[0]).told
+    found = capturing.kept(view)
+    assert isinstance(found, Measured) and told and found.receipts.count(f"L{failed[0]}") == len(told)
+
+
+def test_a_session_that_is_handed_over_twice_is_no_fault(keyring: Stage, tmp_path: Path) -> None:
+    class FakeForgetful(FakeCapturing):
+        def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+            super().observe(transcript, scope, at, session)
+            return super().observe(transcript, scope, at, session)
+
+    host = FakeHost(tmp_path / "store", memory=FakeForgetful)
+    log = keyring.play(tmp_path, host, feed="native")
+    assert log.closed is not None and log.closed.status == "complete"
+    once = keyring.play(tmp_path / "once", FakeHost(tmp_path / "other", memory=FakeCapturing), feed="native")
+    kept, twice = (capturing.kept(View(Record(each))) for each in (once, log))
+    assert isinstance(kept, Measured) and isinstance(twice, Measured) and kept.hits == twice.hits
 
 
 def test_what_was_said_on_a_branch_is_deleted_there(tmp_path: Path) -> None:

@@ -15,12 +15,13 @@ from harness.adapter import Source
 from harness.compare import statements
 from harness.compare.cost_model import Condition, Cost, Spent
 from harness.log.folder import Folder, FolderError
+from harness.metrics.losses import LOST
 from harness.model.prices import Price, Prices
 from harness.model.regression import Change, GateVerdict
-from harness.model.results import Against, Results, Suite
+from harness.model.results import Against, Pooled, Results, Suite
 from harness.model.trial import Interval
 from harness.report import charts, write
-from harness.report.model import evidence, ways
+from harness.report.model import evidence, sections, ways
 from harness.report.outputs import page as html
 from tests.support.runs import run
 
@@ -215,7 +216,8 @@ def test_every_number_of_the_findings_leads_to_the_cells_that_it_pools(results: 
 
 def test_tables_of_measures_name_the_way_of_working_that_their_numbers_are_of(results: Results, text: str) -> None:
     tables = re.findall(r"measures? of this question.*?<caption>(.*?)</caption>", text, re.DOTALL)
-    assert len(tables) == len({metrics.words_of(name).topic for name in results.definitions}) > 5
+    topics = {metrics.words_of(name).topic for name in results.definitions}
+    assert len(tables) == len(topics - {LOST}) > 5, "no story of the run is told as it was spoken"
     held = results.run.conditions
     (told,) = set(tables)
     assert f"write {held.headline_write} (the agent only adds notes), read {held.headline_read} (it takes " in told
@@ -328,3 +330,12 @@ def test_the_report_alone_imports_neither_jinja_nor_matplotlib() -> None:
     code = "import sys, harness.report; print(sorted({'jinja2', 'matplotlib'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_where_decisions_are_lost_stands_on_a_page_of_stories_that_were_spoken(results: Results) -> None:
+    assert LOST not in {section.topic for section in sections.sections(results, ())}
+    for lost in (Pooled(value=0.1, hits=1, of=10, scenarios=1), Pooled(value=None, failed=1)):
+        name, row = next(iter(results.backends.items()))
+        told = row.model_copy(update={"measures": {**row.measures, "lost_unused": lost}})
+        changed = results.model_copy(update={"backends": {**results.backends, name: told}})
+        assert LOST in {section.topic for section in sections.sections(changed, ())}
