@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from harness.model.trial import READ_POLICIES
 from harness.repo.checks import WorkTrees, find_missing
 from harness.selftest import (
     bounds,
+    capture_faults,
     cheats,
     control_plays,
     job_checks,
@@ -63,6 +64,8 @@ class ScenarioRow:
     """All that is written, as a backend is handed it."""
     cheated: cheats.CheatPlayed
     """What stores that drop by kind, source, batch or length reach, and the same store that drops nothing."""
+    captured: Mapping[str, capture_faults.Lost]
+    """Where each faulty capture loses decisions, if sessions are handed over as they were spoken."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,7 @@ def prove_scenario(proof: ScenarioProof, work_trees: WorkTrees) -> ScenarioRow:
         noisy=() if mined else tuple(bounds.score_bounds(proof)),
         told=() if mined else tuple(separability.list_items(proof)),
         cheated={} if mined else cheats.score_cheats(proof),
+        captured=capture_faults.list_all_lost(proof) if proof.scenario.spoken else {},
     )
 
 
@@ -165,6 +169,8 @@ def judge(rows: Sequence[ScenarioRow], drawn: pool_baselines.Chance | None) -> I
             "suite", "random", f"an answer was drawn {drawn.drawn} times; {drawn.k} of {drawn.n} by chance are "
             f"{drawn.expected:.0%}",
         )  # fmt: skip
+    spoken = [row.captured for row in rows if row.captured]
+    yield from (Breach("suite", name, why) for name, why in capture_faults.judge(spoken, len(spoken) >= ENOUGH))
     if len(rows) < ENOUGH or all(each.scenario.startswith(f"{MINED}/") for each in rows):
         return  # nobody wrote traps into a history
     for name, pools in (("full pool", [each.open_ for each in rows]), ("scoped pool", [each.scoped for each in rows])):

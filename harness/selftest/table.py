@@ -15,7 +15,7 @@ from harness.model.results import Comparison
 from harness.model.trial import DEFAULT_K, READ_POLICIES
 from harness.report import words
 from harness.report.words import plain
-from harness.selftest import bounds, cheats, overlap, separability
+from harness.selftest import bounds, capture_faults, cheats, overlap, separability
 from harness.selftest.pool_baselines import Pooling
 from harness.selftest.proof import Count
 from harness.selftest.suite import ENOUGH, MISLED, SOLVED, ScenarioRow, SelfTest, share, total
@@ -122,6 +122,7 @@ def _suite(report: SelfTest) -> list[str]:
     if report.gains:
         shown = ", ".join(f"{each.cheat} {each.gain:+.2f}" for each in report.gains)
         lines.append(f"gained by keeping only what looks like an answer, at most {cheats.BOUND:.2f} may be: {shown}")
+    lines += capture_faults.describe([row.captured for row in rows if row.captured])
     lines.append(f"refusal: {total(row.refusal for row in rows)} decisions end as without a memory")
     return lines
 
