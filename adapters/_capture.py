@@ -13,6 +13,7 @@ LONGEST, OVERLAP = 1000, 200
 """Characters of a piece, and of those it shares with the one before: what the tutorials give their text splitters."""
 PIECES = f"the transcript is cut into pieces of {LONGEST} characters that overlap by {OVERLAP}, as tutorials do"
 LOG = "each message of the transcript becomes a line of the file"
+EACH = "each message of the transcript becomes a memory, where {} would have a model sum them up"
 
 
 class Line(NamedTuple):

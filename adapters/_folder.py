@@ -16,8 +16,9 @@ from typing import ClassVar, Self
 
 from adapters import _okapi
 from adapters._base import Rows, sdk, setting
+from adapters._capture import EACH, by_message, observe_with
 from adapters._labels import name_scope, read_scope
-from harness.adapter import Ack, BaseAdapter, Hit, Item, Scope
+from harness.adapter import Ack, BaseAdapter, Hit, Item, Message, Scope
 
 HOOK = 150
 """Characters of a memory that its line of the index holds."""
@@ -94,6 +95,9 @@ class FolderMemory(Rows):
     def remember(self, items: Sequence[Item]) -> list[Ack]:
         return super().remember([kept(item) for item in items])
 
+    def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+        return observe_with(self, by_message, transcript, scope, at, session)
+
     def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
         return super().update(scope, memory_id, kept(item))
 
@@ -123,6 +127,7 @@ class FolderAdapter(BaseAdapter):
     settings: ClassVar[Sequence[str]] = ("search",)
     search = "on"
     native = ("entries", "get", "update", "forget", "persistent", "usage")
+    emulated: ClassVar[Mapping[str, str]] = {"observe": EACH.format("the agent")}
     unsupported: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("source", "created"), "the format has no field for it"),
         **dict.fromkeys(("history", "snapshot", "restore"), "files have no versions"),

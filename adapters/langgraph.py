@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from uuid import uuid4
 
 from adapters._base import moment, release, sdk
+from adapters._capture import PIECES, by_piece, observe_with
 from adapters._labels import holding_at, name_scope, read_scope
 from harness.adapter import (
     Ack,
@@ -20,6 +21,7 @@ from harness.adapter import (
     Item,
     Layer,
     Memory,
+    Message,
     Scope,
     Source,
     Space,
@@ -100,6 +102,9 @@ class LanggraphMemory(BaseMemory):
             scope=self.read_name(row.namespace[1]),
             confidence=value.get("confidence"),
         )
+
+    def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+        return observe_with(self, by_piece, transcript, scope, at, session)
 
     def remember(self, items: Sequence[Item]) -> list[Ack]:
         named = [(str(uuid4()), item) for item in items]
@@ -221,6 +226,7 @@ class Langgraph(BaseAdapter):
         "ranked", "persistent", "multi_process", "concurrent", "usage", "filter_path", "filter_confidence",
     )  # fmt: skip
     emulated: ClassVar = {
+        "observe": PIECES,
         "supersede": "delete and add, not atomic",
         "forget_scope": "the memories of its namespace are deleted one by one",
         "source": "echoed: stored in the value",

@@ -92,7 +92,7 @@ class Langmem(Langgraph):
         *(each for each in Langgraph.native if each != "concurrent"), "observe", "extracts",
     )  # fmt: skip
     emulated: ClassVar = {
-        **Langgraph.emulated,
+        **{name: how for name, how in Langgraph.emulated.items() if name != "observe"},
         "source": "echoed: that of the item, stored in the value of each memory made of it",
         "created": "echoed: the story time of the item; the store's own dates cannot be set",
     }

@@ -21,6 +21,7 @@ from uuid import uuid4
 
 from adapters import _postgres
 from adapters._base import release, sdk
+from adapters._capture import PIECES, by_piece, observe_with
 from adapters._postgres import INSTALL, TOP
 from harness.adapter import (
     FILTERS,
@@ -31,6 +32,7 @@ from harness.adapter import (
     Item,
     Layer,
     Memory,
+    Message,
     Program,
     Scope,
     Server,
@@ -194,6 +196,9 @@ class LettaMemory(Store):
         self.client.agents.archives.attach(archive, agent_id=agent.id)
         return str(agent.id)
 
+    def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+        return observe_with(self, by_piece, transcript, scope, at, session)
+
     def remember(self, items: Sequence[Item]) -> list[Ack]:
         """A request for each scope, not for each item. A blank text would be stored."""
         groups: dict[Scope, list[int]] = defaultdict(list)
@@ -284,6 +289,7 @@ class Letta(BaseAdapter):
         "usage",
     )
     emulated: ClassVar = {
+        "observe": PIECES,
         "entries": "an agent attached to the archive, and never spoken to, lists it",
         "get": "read through the listing: a passage cannot be asked for by its id",
         "supersede": "add, then delete, not atomic",

@@ -18,8 +18,9 @@ from typing import Any, ClassVar, TypeVar
 from uuid import uuid4
 
 from adapters._base import LocalMemory, release, sdk
+from adapters._capture import EACH, by_message, observe_with
 from adapters._labels import holding_at, name_scope, read_scope
-from harness.adapter import FILTERS, Ack, BaseAdapter, Hit, Item, Layer, Memory, Scope, Source, Space
+from harness.adapter import FILTERS, Ack, BaseAdapter, Hit, Item, Layer, Memory, Message, Scope, Source, Space
 
 T = TypeVar("T")
 FOLDER, INDEX = "memory", "index.db"
@@ -103,6 +104,9 @@ class MemsearchMemory(LocalMemory):
     def remember(self, items: Sequence[Item]) -> list[Ack]:
         return [self._add(item) if item.text.strip() else Ack(()) for item in items]
 
+    def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+        return observe_with(self, by_message, transcript, scope, at, session)
+
     def _add(self, item: Item) -> Ack:
         memory_id = uuid4().hex
         self._write(self._folder(name_scope(item.scope)) / f"{memory_id}.md", item)
@@ -163,6 +167,7 @@ class Memsearch(BaseAdapter):
         "entries", "get", "update", "forget", "forget_scope", "ranked", "persistent", "usage",
     )  # fmt: skip
     emulated: ClassVar = {
+        "observe": EACH.format("its hooks"),
         "supersede": "delete and add, not atomic",
         **dict.fromkeys(("source", "created"), "echoed: stored in a comment at the head of the file"),
         **dict.fromkeys(

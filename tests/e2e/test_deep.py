@@ -12,6 +12,7 @@ from harness.text.classify import Classifier
 from tests.e2e.conftest import PLAYED, Cli, find_log, one_line, only, results
 
 pytestmark = PLAYED
+DEAF = "deaf=tests.support.deaf_reference:Deaf"
 RUN = ("run", "--suite", "deep", "-s", "ledger-of-seeds", "-b", "vector_file", "-d", "none")
 
 
@@ -54,8 +55,8 @@ def test_a_transcript_is_fed_in_pieces_that_say_what_they_say(cli: Cli, tmp_path
 
 
 def test_a_session_is_captured_by_each_backend_itself(cli: Cli, tmp_path: Path) -> None:
-    done = cli(*RUN, "-b", "claude_memory", "-n", "10", "--feed", "native", "--out", tmp_path)
-    assert done.returncode == 3 and "claude_memory could not run: --feed native: it captures no session" in done.stderr
+    done = cli(*RUN, "-b", DEAF, "-n", "10", "--feed", "native", "--out", tmp_path)
+    assert done.returncode == 3 and "deaf could not run: --feed native: it captures no session" in done.stderr
     folder = only(tmp_path)
     log = find_log(folder, "vector_file")
     assert log.trial.feed == "native" and "-native-" in log.trial.id

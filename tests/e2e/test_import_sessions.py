@@ -13,6 +13,8 @@ from harness.cli import commands
 from harness.sessions.feed import list_stand_ins
 from tests.support.recorded_sessions import ASKED, KEY, WRITERS, claude_line, lines
 
+DEAF = "deaf=tests.support.deaf_reference:Deaf"
+
 
 def run(*words: str | Path) -> Result:
     return CliRunner().invoke(commands, ["import", "sessions", *map(str, words)])
@@ -57,8 +59,8 @@ def test_sessions_of_every_form_are_told_to_backends(imported: Path, tmp_path: P
 
 @pytest.mark.slow
 def test_a_backend_captures_them_in_its_own_way(imported: Path, tmp_path: Path) -> None:
-    done = run(imported, "-b", "bm25", "-b", "codex_memories", "--feed", "native", "--out", tmp_path / "out")
-    assert done.exit_code == 3 and "codex_memories captures no session" in done.output, done.output
+    done = run(imported, "-b", "bm25", "-b", DEAF, "--feed", "native", "--out", tmp_path / "out")
+    assert done.exit_code == 3 and "deaf captures no session" in done.output, done.output
     [figures] = read(tmp_path / "out")
     assert figures["feed"] == "native" and figures["told"] == figures["sessions"] and figures["found"] > 0
 

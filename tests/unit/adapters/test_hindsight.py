@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.hindsight import STARTING, Hindsight, HindsightMemory, name_bank, read_hit, write_item
-from harness.adapter import Item, Scope, Source, Space
+from adapters.hindsight import CHARACTERS, SAID, STARTING, Hindsight, HindsightMemory, name_bank, read_hit, write_item
+from harness.adapter import Item, Message, Scope, Source, Space
 
 ITEM = Item("Ship on Mondays.", Scope(repo="shop", user="dana@example.com"), "2026-01-02T03:04:05+00:00", "project")
 ANY = st.text(st.characters(codec="utf-8"), min_size=1)
@@ -37,10 +37,12 @@ def unit(number: int) -> str:
 
 
 class FakeHindsight:
-    """Documents with units, and nothing behind them. `asked` is what was asked, `answers` what comes first."""
+    """Documents with units, and nothing behind them. `asked` is what was asked with the bodies `given`, `answers` what
+    comes first."""
 
     def __init__(self, units: dict[str, list[int]], answers: list[tuple[int, Any]] | None = None) -> None:
         self.units, self.answers, self.asked = units, answers or [], list[tuple[str, str]]()
+        self.given = list[Any]()
 
     def reply(self, method: str, path: str) -> tuple[int, Any]:
         what = path.partition("/banks/")[2].partition("/")[2]
@@ -66,7 +68,7 @@ def row(number: int, document: str) -> dict[str, Any]:
 def opened(fake: FakeHindsight, root: Path) -> Iterator[HindsightMemory]:
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
-            self.rfile.read(int(self.headers.get("content-length", 0)))
+            fake.given.append(json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or "null"))
             status, said = fake.reply(self.command, self.path)
             self.send_response(status)
             self.end_headers()
@@ -129,6 +131,26 @@ def test_a_database_that_is_starting_is_waited_for_and_any_other_refusal_is_told
     refusing = FakeHindsight({}, [(500, {"detail": "no space left"})])
     with pytest.raises(RuntimeError, match=r"answered 500: .*no space left"), opened(refusing, tmp_path):
         raise AssertionError("it was opened")
+
+
+def test_a_session_is_one_document_in_chunks_of_the_vendors_size(tmp_path: Path) -> None:
+    fake = FakeHindsight({})
+    talk = [Message("user", "Ship on Mondays."), Message("tool", " "), Message("assistant", "Noted.\ncalls ls: {}")]
+    with opened(fake, tmp_path) as memory:
+        memory.observe(talk, ITEM.scope, ITEM.at, "monday")
+        assert memory.observe([], ITEM.scope, ITEM.at, "monday").ids == ()
+    sizes = [each["retain_chunk_size"] for each in fake.given if each and "retain_chunk_size" in each]
+    assert sizes == [CHARACTERS, SAID, CHARACTERS], "an item stays one memory"
+    ((told,),) = [each["items"] for each in fake.given if each and "items" in each]
+    assert told["content"] == "user: Ship on Mondays.\nassistant: Noted.\ncalls ls: {}"
+    assert (told["timestamp"], told["metadata"]["session"]) == (ITEM.at, "monday")
+
+
+def test_a_session_that_is_refused_leaves_items_whole(tmp_path: Path) -> None:
+    fake = FakeHindsight({}, [(200, {}), (200, {}), (500, {"detail": "no room"})])
+    with opened(fake, tmp_path) as memory, pytest.raises(RuntimeError, match="no room"):
+        memory.observe([Message("user", "Ship on Mondays.")], ITEM.scope, ITEM.at, "monday")
+    assert fake.given[-1]["retain_chunk_size"] == CHARACTERS
 
 
 def test_a_question_without_a_word_is_not_put(tmp_path: Path) -> None:

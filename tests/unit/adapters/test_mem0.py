@@ -11,7 +11,7 @@ import pytest
 
 from adapters.mem0 import Mem0
 from adapters.mem0_plain import Mem0Plain
-from harness.adapter import Memory, Scope, Source, Space
+from harness.adapter import Memory, Message, Scope, Source, Space
 from harness.backend import client, registry
 from harness.backend.client import MemoryFault
 from harness.gateway.cache import EmbeddingCache
@@ -179,6 +179,7 @@ def test_a_model_that_says_no_json_is_a_write_without_an_id(saying: Space, monke
     for said in ("I would rather not.", "", '{"memory": []}', "{"):
         monkeypatch.setattr(Says, "said", said)
         assert [ack.ids for ack in memory.remember([item("Ship with blimp.")])] == [()]
+        assert memory.observe([Message("user", "Ship with blimp.")], SHOP, AT, "monday").ids == ()
     assert memory.entries(SHOP) == []
     memory.close()
 
