@@ -56,6 +56,7 @@ class Conversation:
 
     Attributes:
         day: Of the story: it stands in the place of today's, where the profile says how the program tells it.
+        wanted: A text that has to reach the model; empty: none. `met`: it did.
         ended: Set once a budget is used up; `why` says which.
         shown: What its tools answered, in order.
         prompt, completion: Tokens by our own count.
@@ -67,6 +68,8 @@ class Conversation:
     day: date
     ask_model: AskModel
     count: Callable[[str], int]
+    wanted: str = ""
+    met: bool = False
     calls: list[ModelCall] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
     prompt: int = 0
@@ -85,6 +88,7 @@ class Conversation:
             if self.ended.is_set():
                 raise Refused(400, self.why, code="budget")
             request = self._write_request(asked.body)
+            self.met = self.met or any(self.wanted in text_of(each) for each in request["messages"])
             new = self._note_messages(request["messages"])
             size = sum(map(self._size, map(text_of, request["messages"]))) + self._size(
                 json.dumps(asked.body.get("tools"))

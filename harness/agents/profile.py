@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -25,6 +25,9 @@ NAMES = ("goal", "url", "model", "key", "memory", "home", "tree", "packages", "h
 """goal: the task. url, model, key: where the model answers. memory: a program that serves the memory over MCP on
 standard input and output. home, tree: folders. packages: where its packages are installed. here: the folder of the
 profile, as `reads` counts from it. cpu: x64 or arm64."""
+Way = Literal["tools", "file", "both"]
+WAYS: tuple[Way, ...] = get_args(Way)
+"""How memory comes to the program: it asks by tools, it has notes in its own memory file, or both."""
 _NAME = re.compile(r"\$\{(\w*)\}?")
 _LONGEST = 100_000
 
@@ -86,6 +89,7 @@ class Profile(Model):
         gave_up: What stands there if a limit of the program's own has ended it, whatever its exit code.
         environment: Variables. It gets PATH, HOME, LC_ALL, TZ and these, and no other.
         files: Path below its home -> text.
+        own_file: Path below its home of the file that it reads into each session by itself; empty: it has none.
         memory: Of the warm arm alone.
         steps, tokens, seconds: What a job may take: calls of the model, tokens by our own count, time.
     """
@@ -104,6 +108,7 @@ class Profile(Model):
     gave_up: tuple[str, ...] = ()
     environment: Mapping[str, str] = {}
     files: Mapping[str, str] = {}
+    own_file: str = ""
     memory: Addition
     steps: int = Field(60, ge=1, le=1000)
     tokens: int = Field(1_500_000, ge=1)
@@ -202,7 +207,7 @@ def _check(file: Path, profile: Profile) -> None:
         ),
         *(
             f"files.{path}: is not below the home of the program"
-            for path in (*profile.files, *profile.memory.files)
+            for path in (*profile.files, *profile.memory.files, *filter(None, [profile.own_file]))
             if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or not path.strip("./")
         ),
         *(
@@ -227,6 +232,14 @@ def _find_wrong_name(key: str, text: str, profile: Profile) -> str:
         if name == "packages" and not profile.packages:
             return "${packages} stands for no folder, as `packages` is empty"
     return ""
+
+
+def split(word: str) -> tuple[str, Way]:
+    """The word of a profile, and how memory comes to the program: `NAME+file`, `NAME+both`, else by tools."""
+    for way in WAYS[1:]:
+        if word.endswith(f"+{way}"):
+            return word.removesuffix(f"+{way}"), way
+    return word, WAYS[0]
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:

@@ -54,7 +54,8 @@ class Job:
     Attributes:
         tree: Where it works.
         room: An empty folder, for its home and its sockets.
-        warm: It has a memory.
+        warm: It has a memory, by its tools.
+        notes: What lies in its own memory file; empty: it has no such file.
     """
 
     profile: Profile
@@ -64,6 +65,7 @@ class Job:
     goal: str
     model: str
     warm: bool
+    notes: str = ""
 
     @property
     def sockets(self) -> Path:
@@ -116,10 +118,16 @@ class Job:
             complaints.append(f"left in its home, which no other job sees: {', '.join(left[:NAMED])}{more}")
         return "\n".join(filter(None, complaints))
 
+    def read_notes(self) -> str:
+        """Its own memory file as it left it."""
+        return _read(self.home / self.profile.own_file).decode("utf-8", "replace") if self.profile.own_file else ""
+
     def list_left(self) -> list[str]:
         """Names of files in its home that it was not given: its memory, had the next job the same home."""
         added = self.profile.memory
         given = {*self.profile.files, *(added.files if self.warm else ()), "bin/memory"}
+        if self.notes and self.read_notes() == self.notes:
+            given.add(self.profile.own_file)
         names = (str(each.relative_to(self.home)) for each in self.home.rglob("*") if each.is_file())
         return sorted(name for name in names if name not in given)
 
@@ -139,6 +147,10 @@ class Job:
             file = self.home / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(profiles.fill(text, values), encoding="utf-8")
+        if self.notes:  # of a memory, so no names are filled in
+            file = self.home / self.profile.own_file
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(self.notes, encoding="utf-8")
         if self.warm:
             script = self.home / "bin" / "memory"
             inside, socket = sockets / _INSIDE.name, sockets / MEMORY

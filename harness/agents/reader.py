@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from harness.agents import memory, profile, program, review
+from harness.agents import memory, own_file, profile, program, review
 from harness.agents.endpoint import Conversation
 from harness.agents.endpoint import serve as serve_model
 from harness.agents.memory import TrialMemory
@@ -64,7 +64,10 @@ class AgentReader:
             raise ReaderError(
                 "it needs a profile and a chat model: --reader agent:NAME (or agent:FILE.toml) --model NAME"
             )
+        word, self._way = profile.split(word)
         self._profile = profile.read(word)
+        if self._way != "tools" and not self._profile.own_file:
+            raise ReaderError(f"{self._profile.name} has no memory file of its own: its profile names no `own_file`")
         if missing := extras.explain_missing(["mcp"]):
             raise ReaderError(extras.lacks(missing[0], "an agent program's memory"))
         if not bubblewrap.available() and not os.environ.get(UNCONTAINED):
@@ -82,6 +85,7 @@ class AgentReader:
     def read_source(word: str) -> bytes:
         """What decides how a program is played, beside this file. Raises ProfileError."""
         ours = sorted(Path(__file__).parent.glob("*.py"))
+        word, _ = profile.split(word)
         profile.read(word)
         return profile.locate(word).read_bytes() + b"".join(each.read_bytes() for each in ours)
 
@@ -106,13 +110,15 @@ class AgentReader:
         assert context.ask_model is not None, "a reader with a model is lent one"
         desk, paid = toolbox.desk, toolbox.seen.tokens
         with leftovers.temporary() as room:
+            notes = own_file.write_notes(toolbox, WARM) if context.policy is not None and self._way != "tools" else ""
             talk = Conversation(
-                self._profile, self._model, context.seed, context.at.date(), context.ask_model, context.count
-            )
+                self._profile, self._model, context.seed, context.at.date(), context.ask_model, context.count,
+                own_file.HEAD if notes else "",
+            )  # fmt: skip
             own = TrialMemory(toolbox, talk.end)
-            warm = context.policy is not None
+            warm = context.policy is not None and self._way != "file"
             goal = describe_goal(job, desk.commands, context, self._profile.memory.words if warm else "", said)
-            runs = program.Job(self._profile, self._environment, desk.tree, room, goal, self._model, warm)
+            runs = program.Job(self._profile, self._environment, desk.tree, room, goal, self._model, warm, notes)
             runs.sockets.mkdir()
             with ExitStack() as served:
                 served.enter_context(serve_model(talk, runs.sockets / program.MODEL))
@@ -123,6 +129,8 @@ class AgentReader:
                 raise own.lost
             transcript = runs.read_transcript(finished)
             printed = runs.tell(transcript, finished)
+            if notes and (kept := own_file.keep_added(toolbox, notes, runs.read_notes())):
+                printed += f"\nadded to its memory file, and kept for later jobs: {kept} line{'s' if kept > 1 else ''}"
             last = self._tell_end(finished, talk, own if warm else None, printed)
             done = desk.finish() if context.rounds == 1 else desk.judge_copy()
         outcome = self._conclude(job, context, toolbox, talk, last, done, paid)
@@ -173,6 +181,8 @@ def judge_end(finished: Finished, talk: Conversation, own: TrialMemory | None, u
         return End("failed", f"exit {finished.code}: {what}, after {len(talk.calls)} steps{last_words}")
     if not talk.calls:
         return End("failed", "exit 0, and it never asked its model")
+    if talk.wanted and not talk.met:
+        return End("failed", "exit 0, and its model never saw its memory file: this job was not warm")
     if own is not None and not own.opened and used.memory.form == "mcp":
         return End("failed", "exit 0, and it never opened its memory: this job was not warm")
     return End("finished", "it never asked its memory" if own is not None and not own.asked else "")

@@ -21,7 +21,7 @@ from harness.machine import bubblewrap
 from harness.play.environment import Settings
 from harness.play.story import Story
 from tasks import loader
-from tests.e2e.conftest import PLAYED, SMALL, Cli, find_log, only
+from tests.e2e.conftest import PLAYED, SMALL, Cli, find_log, one_line, only
 from tests.e2e.test_chat_reader import calls, cells, live
 from tests.support.fake_performer import FakePerformer, know
 from tests.support.fake_upstream import served
@@ -33,6 +33,7 @@ pytestmark = [
     pytest.mark.timeout(1800),
     pytest.mark.skipif(not bubblewrap.available(), reason="bubblewrap is not here, or may not do its work"),
 ]
+DEEP = ("harbour-and-ferry", "ledger-of-seeds", "night-train")
 PROGRAMS = ("mini-swe-agent", "claude-code", "codex", "gemini-cli", "opencode", "qwen-code")
 FEW = ("cross-repo", "preference", "stale-deploy-rule")
 """Kinds of story that are played where not everything is: what is asked and checked of the others depends on no
@@ -101,6 +102,30 @@ def test_who_knows_everything_is_right_and_who_takes_the_worst_is_wrong(
                 assert choice.fact == option.fact
 
 
+@pytest.mark.nightly
+def test_deep_stories_are_right_for_who_remembers_all_and_wrong_for_who_remembers_what_was_superseded(
+    cli: Cli, agent: Profile, tmp_path: Path
+) -> None:
+    """As `benchmarks/results/agents_deep.json` has it."""
+    stories = [word for name in DEEP for word in ("-s", name)]
+    done = cli(
+        "run", "--suite", "deep", "-b", "none", *stories, *SMALL[2:], "--trial", "oracle", "--trial", "stale-oracle",
+        "--reader", f"agent:{agent.name}", "--chat", "stand-in", "--out", tmp_path,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    for name, hits in (("oracle", 9), ("stale_oracle", 0)):
+        found = cells(only(tmp_path), name)
+        assert len(found) == len(DEEP)
+        for cell in found:
+            right = cell["measures"]["decisions_right"]
+            assert (right["hits"], right["of"], len(right.get("receipts", ()))) == (hits, 9, 9 - hits)
+            assert cell["measures"]["jobs_unfinished"]["hits"] == 0
+    logs, _ = Folder(only(tmp_path)).logs()
+    for played in logs.values():
+        for worked in played.list_events(Worked):
+            assert played.calls(worked)[-1].outcome == "finished" and all(each.exit == 0 for each in worked.checks)
+
+
 def test_a_change_in_code_is_judged_by_hidden_tests_that_the_program_never_sees(
     cli: Cli, agent: Profile, tmp_path: Path
 ) -> None:
@@ -166,6 +191,28 @@ def test_cold_is_the_same_program_without_the_memory(
     assert {each.outcome for each in steps} == {"acted", "finished"}
     assert not any("recall" in f"{each.prompt} {use.tool}" for each in steps for use in each.uses)
     assert not any(choice.value for worked in played.list_events(Worked) for choice in worked.choices)
+
+
+@pytest.mark.parametrize("way", ["file", "both"])
+def test_its_own_memory_file_holds_what_earlier_sessions_told(
+    cli: Cli, agent: Profile, tmp_path: Path, way: str
+) -> None:
+    words = ("run", "-b", "notes", *SMALL, "--trial", "oracle", "--trial", "stale-oracle", "--trial", "notes")
+    reads = ("--reader", f"agent:{agent.name}+{way}", "--chat", "stand-in")
+    if not agent.own_file:
+        line = one_line(cli(*words, *reads, "--out", tmp_path), 2)
+        assert "has no memory file of its own" in line
+        return
+    done = cli(*words, *reads, "--out", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    for name, hits in (("oracle", 5), ("stale_oracle", 0)):
+        (cell,) = cells(only(tmp_path), name)
+        assert (cell["measures"]["decisions_right"]["hits"], cell["measures"]["decisions_right"]["of"]) == (hits, 5)
+        assert cell["measures"]["jobs_unfinished"]["hits"] == 0, "its model saw the file"
+    played = find_log(only(tmp_path), "notes")
+    used = [use.tool for call in calls(played) for use in call.uses]
+    assert any(each.endswith("recall") for each in used) == (way == "both")
+    assert all(choice.origin == "memory" for worked in played.list_events(Worked) for choice in worked.choices)
 
 
 @pytest.mark.nightly

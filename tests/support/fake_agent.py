@@ -1,7 +1,7 @@
 """A fake agent program, standard library only: it does as it is told by its first word, in the sandbox of a test.
 
 `work` asks its model until that one uses no tool; its one tool is a shell, with those of a memory server beside it, if
-it is told of one. Behind a plus stands a name for what `fork` leaves behind.
+it is told of one. Its first words are NOTES.md in its home. Behind a plus stands a name for what `fork` leaves behind.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 SHELL = {"name": "bash", "description": "Runs a command.", "parameters": {"properties": {"command": {}}}}
@@ -58,7 +59,9 @@ def work(url: str, goal: str, memory: str, times: int) -> None:
     server = Server(memory) if memory else None
     named = {f"memory_{each['name']}": each for each in server.tools} if server else {}
     tools = [SHELL, *({"name": name, "parameters": each["inputSchema"]} for name, each in named.items())]
-    messages: list[Any] = [{"role": "system", "content": "You are a fake."}, {"role": "user", "content": goal}]
+    notes = Path("~/NOTES.md").expanduser()
+    system = notes.read_text("utf-8") if notes.exists() else "You are a fake."
+    messages: list[Any] = [{"role": "system", "content": system}, {"role": "user", "content": goal}]
     while True:
         message = ask_model(url, messages, tools, times)
         messages.append(message)

@@ -74,7 +74,10 @@ def find_step(body: Mapping[str, Any], find_job: FindJob, decide: Decide | None 
         decide = _heed("\n".join(tasks), decide)
     if (form := standin_shell.find_form(body, messages)) is not None:
         results = standin_shell.list_results(messages, form)
-        step = _next(job, ["recall"] if form.recalls else [], results, decide)
+        notes = None if form.recalls else standin_shell.find_notes(messages)
+        if notes is not None:  # as if it had asked for each point already
+            results = [notes] * len(job.decisions) + results
+        step = _next(job, ["recall"] if form.recalls or notes is not None else [], results, decide)
         return standin_shell.write(step, form, len(results))
     if not tools:
         return None

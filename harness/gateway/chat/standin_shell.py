@@ -20,6 +20,8 @@ SHELLS = ("bash", "Bash", "shell", "run_shell_command", "exec_command", "execute
 BLOCK = re.compile(r"```([\w-]*bash[\w-]*)\n")
 END = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 """What mini-swe-agent waits for."""
+_NOTES = re.compile(r"^# Notes from earlier sessions$(.*?)^\(end of the notes\)$", re.MULTILINE | re.DOTALL)
+"""What a program reads out of its own memory file."""
 _EDIT = (
     "import sys,pathlib;f,o,n=sys.argv[1:];p=pathlib.Path(f);p.parent.mkdir(parents=True,exist_ok=True);"
     "p.write_bytes(p.read_bytes().replace(o.encode(),n.encode(),1) if o else n.encode())"
@@ -56,6 +58,12 @@ def find_form(body: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) ->
     recall = next((each for each in functions if each["name"].endswith("recall")), None)
     told = "memory recall '" in prompt
     return Form(shell, block[1] if block else "", recall, recall is not None or told, END if END in prompt else "")
+
+
+def find_notes(messages: Sequence[Mapping[str, Any]]) -> str | None:
+    """What stands in the program's own memory file; None: it has none."""
+    told = (text_of(each) for each in messages if each.get("role") in ("system", "developer", "user"))
+    return next((found[1] for text in told if (found := _NOTES.search(text))), None)
 
 
 def list_results(messages: Sequence[Mapping[str, Any]], form: Form) -> list[str]:

@@ -41,6 +41,12 @@ def test_what_it_may_read_counts_from_its_folder(tmp_path: Path, monkeypatch: py
     assert found.list_reads() == [tmp_path / "agent.py", tmp_path / "me" / "bin"]
 
 
+def test_behind_a_plus_stands_how_memory_comes_to_it() -> None:
+    assert [profile.split(each) for each in ("codex", "codex+file", "./a+b.toml+both", "codex+other")] == [
+        ("codex", "tools"), ("codex", "file"), ("./a+b.toml", "both"), ("codex+other", "tools"),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("name", sorted(each.stem for each in profile.SHIPPED.glob("*.toml")))
 def test_every_shipped_profile_is_sound(name: str) -> None:
     found = profile.read(name)
@@ -52,6 +58,7 @@ def test_every_shipped_profile_is_sound(name: str) -> None:
     [
         ("[memory]", "[memory", "not TOML"),
         ("[memory]", 'reads = ["agent.py"]\n[memory]', "reads: agent.py is not there"),
+        ("[memory]", 'own_file = "../NOTES.md"\n[memory]', "files.../NOTES.md: is not below the home"),
         ('about = "A program"', "", "about: Field required"),
         ('about = "A program"', 'about = ""', "about: String should have at least 1 character"),
         ('about = "A program"', 'about = "A"\nabove = "B"', "above: Extra inputs are not permitted"),

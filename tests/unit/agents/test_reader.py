@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("mcp", reason="needs the extra mcp")
-from harness.agents import program
+from harness.agents import own_file, program
 from harness.agents.reader import AgentReader
 from harness.compare import cost_model
 from harness.gateway.chat.client import Reply
@@ -65,7 +65,7 @@ def story(lasting: House) -> Story:
     return scenario, repo
 
 
-def make(folder: Path, what: str = "work", form: str = "command", first: str = "") -> AgentReader:
+def make(folder: Path, what: str = "work", form: str = "command", first: str = "", way: str = "") -> AgentReader:
     """A reader by a profile of this fake."""
     folder.mkdir(parents=True, exist_ok=True)
     source = Path(fake_agent.__file__).read_text("utf-8")
@@ -73,7 +73,7 @@ def make(folder: Path, what: str = "work", form: str = "command", first: str = "
     if form == "mcp":
         text += 'command = ["${memory}"]\n'
     (folder / "fake.toml").write_text(text.replace("SOURCE", source))
-    return AgentReader(str(folder / "fake.toml"), "fake")
+    return AgentReader(f"{folder / 'fake.toml'}{way}", "fake")
 
 
 def play(
@@ -135,6 +135,59 @@ def test_it_asks_over_mcp_edits_and_is_judged_by_the_check(story: Story, tmp_pat
     assert worked(log).prompt > 0 and worked(log).completion > 0
     printed = worked(log).printed
     assert isinstance(printed, Ref) and "a fake agent program, told: work" in log.blobs.text(printed)
+
+
+OWN = 'own_file = "NOTES.md"'
+
+
+def test_notes_of_the_memory_lie_in_the_programs_own_file_and_it_has_no_tools_for_them(
+    story: Story, tmp_path: Path
+) -> None:
+    model = FakeModel(EDIT)
+    log = play(story, tmp_path, model=model, form="mcp", first=OWN, way="+file")
+    ((_, job),) = story[0].jobs()
+    assert [each.query for each in asked(log)] == [each.question for each in job.decisions]
+    notes, goal = (each["content"] for each in model.heard[0]["messages"])
+    assert notes.startswith(own_file.HEAD) and "kestrelway" in notes and notes.rstrip().endswith(own_file.FOOT)
+    assert "There is a memory." not in goal
+    assert [each["function"]["name"] for each in model.heard[0]["tools"]] == ["bash"]
+    (choice,) = worked(log).choices
+    assert (verdict(log), choice.origin, calls(log)[-1].why) == ("right", "memory", "")
+    printed = worked(log).printed
+    assert isinstance(printed, Ref) and "left in its home" not in log.blobs.text(printed), "it was given all of it"
+
+
+def test_notes_and_tools_may_both_be_there_and_cold_has_neither(story: Story, tmp_path: Path) -> None:
+    model = FakeModel(RECALL, EDIT)
+    log = play(story, tmp_path / "both", model=model, form="mcp", first=OWN, way="+both")
+    assert model.heard[0]["messages"][0]["content"].startswith(own_file.HEAD)
+    assert "memory_recall" in [each["function"]["name"] for each in model.heard[0]["tools"]]
+    assert len(asked(log)) == 2 and verdict(log) == "right"
+    model = FakeModel(EDIT)
+    play(story, tmp_path / "cold", model=model, cold=True, form="mcp", first=OWN, way="+both")
+    assert model.heard[0]["messages"][0]["content"] == "You are a fake."
+
+
+def test_what_a_program_writes_into_its_own_file_is_kept_and_told(story: Story, tmp_path: Path) -> None:
+    write = ("bash", {"command": "printf -- '- Orders are filled by the night crew\\n' >> $HOME/NOTES.md"})
+    log = play(story, tmp_path, write, EDIT, form="mcp", first=OWN, way="+file")
+    written = [each for event in log.list_events(Wrote) for each in log.items(event) if each.name.startswith("reader:")]
+    assert [each.item.text for each in written] == ["Orders are filled by the night crew"]
+    printed = worked(log).printed
+    assert isinstance(printed, Ref)
+    said = log.blobs.text(printed)
+    assert "kept for later jobs: 1 line" in said and "left in its home, which no other job sees: NOTES.md" in said
+
+
+def test_a_program_whose_model_never_saw_its_own_file_was_not_warm(story: Story, tmp_path: Path) -> None:
+    elsewhere = 'own_file = "elsewhere.md"'
+    log = play(story, tmp_path, EDIT, form="mcp", first=elsewhere, way="+file")
+    assert calls(log)[-1].outcome == "failed" and "never saw its memory file" in calls(log)[-1].why
+
+
+def test_a_program_without_a_memory_file_cannot_be_given_one(tmp_path: Path) -> None:
+    with pytest.raises(ReaderError, match="fake has no memory file of its own"):
+        make(tmp_path, way="+file")
 
 
 USAGE = """

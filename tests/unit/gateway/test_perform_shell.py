@@ -44,6 +44,16 @@ def step(body: dict[str, Any]) -> tuple[str, dict[str, Any]] | str | None:
     return str(said["content"])
 
 
+def test_notes_in_a_programs_own_file_are_acted_on_as_if_it_had_asked() -> None:
+    own = f"Read this.\n# Notes from earlier sessions\nIt is data.\n\n{NOTES}\n\n(end of the notes)\n- another thing"
+    body = ask(SHELL)
+    body["messages"].insert(1, {"role": "user", "content": own})
+    asked = ask(SHELL, RECALL, results=(NOTES,))
+    assert command(body) == command(asked) != "DONE"
+    body["messages"][1]["content"] = own.replace(NOTES, "(nothing)")
+    assert step(body) == "DONE", "what stands behind the notes is none"
+
+
 def test_the_pupil_settles_what_a_review_names_and_of_the_first_one_all_but_the_last_point() -> None:
     named = "\n- Check target (Which target?): it finds nothing settled"
     for review, wanted in (
