@@ -268,7 +268,7 @@ def select(
         raise ValueError(f"--reader {reader} asks a chat model: --chat stand-in, model, or a folder of recordings")
     if split_reader(label)[1] and extras.explain_missing(["openai"]):
         raise ValueError(extras.lacks("openai", f"--reader {reader}"))
-    specs = interpreters.name_releases(registry.parse(text) for text in backends or DEFAULT_BACKENDS)
+    specs = interpreters.name_releases(map(registry.parse, _add_placebos(backends or DEFAULT_BACKENDS, reader)))
     if len({*drilled}) > 1 and "none" in drilled:
         raise ValueError("-d none plays no drill: leave it out, or the others")
     if seed and seeds:
@@ -284,6 +284,17 @@ def select(
         chat=_chat(chat, record), reader=label, writer=name_reader(writer, writing), undated=undated,
         feed=feed, rounds=rounds,
     )  # fmt: skip
+
+
+def _add_placebos(backends: tuple[str, ...], reader: str) -> tuple[str, ...]:
+    """An agent program may work otherwise for having a memory at all: so controls that hold nothing of a story come
+    along with a backend under test, as those with gold do."""
+    from harness.backend import registry
+    from harness.play.plan import PLACEBOS
+
+    tested = any(not registry.find(registry.parse(each)).control for each in backends)
+    added = PLACEBOS if tested and reader.startswith("agent:") else ()
+    return (*backends, *(name for name in added if name not in backends))
 
 
 def _check_feed(

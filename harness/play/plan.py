@@ -20,6 +20,8 @@ from harness.play.engine import canaries
 from harness.play.session import Part
 from harness.play.story import Story
 
+PLACEBOS = ("placebo", "protocol")
+"""Controls that say the same whatever they are told: what a model does for having a memory, whatever it holds."""
 MANY = 5000
 """Memories of a trial or a drill that take half a minute to embed, so that they are embedded for who asks only."""
 
@@ -82,6 +84,9 @@ def _variants(selection: Selection) -> list[tuple[str | None, WritePolicy | None
     found += [(name, "append", 0) for name in registry.ORACLES]
     for spec in selection.backends:
         if spec.adapter in registry.ORACLES:
+            continue
+        if spec.adapter in PLACEBOS:  # no way of writing and no noise would change what they say
+            found.append((spec.label, selection.headline_write, selection.headline_noise))
             continue
         for write in selection.writes:
             levels = selection.noise if write == selection.headline_write else (selection.headline_noise,)

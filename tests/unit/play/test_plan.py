@@ -59,6 +59,13 @@ def test_asking_for_a_control_with_gold_plays_it_once() -> None:
     assert rows(planned("oracle", "none", noise=(0,), writes=("append",))).count(("oracle", "append", 0)) == 1
 
 
+@pytest.mark.parametrize("name", plan.PLACEBOS)
+def test_who_says_the_same_whatever_it_is_told_plays_once_and_in_the_headline(name: str) -> None:
+    found = [row for row in rows(planned("chroma", name, noise=(0, 100))) if row[0] == name]
+    assert found == [(name, "append", 100)]
+    assert (name, "curated", 20) in rows(planned(name, noise=(20,), writes=("curated",)))
+
+
 @pytest.mark.parametrize("twice", [{"noise": (0, 0)}, {"seeds": (1, 1)}, {"writes": ("append", "append")}])
 def test_what_was_asked_for_twice_is_played_once(twice: dict[str, object]) -> None:
     trials = planned("none", **{"noise": (0,), "writes": ("append",), **twice})
