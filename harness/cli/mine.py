@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,8 @@ from harness import paths
 from harness.cli.common import FOLDER, shorten, spell, stop, tell, terminal
 
 if TYPE_CHECKING:
+    from harness.mine.mining import Mined
+    from harness.mine.told import Spoken
     from harness.mine.worth import Worth
 
 
@@ -53,6 +57,11 @@ def _ask(text: str) -> bool | None:
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Only what changed since this day.")
 @click.option("--path", "below", multiple=True, help="Only files below this folder, or this file. May be repeated.")
 @click.option(
+    "--sessions",
+    type=FOLDER,
+    help="Only what your team's sessions said before it changed: a folder of `import sessions`.",
+)
+@click.option(
     "--check",
     type=click.IntRange(1),
     metavar="N",
@@ -70,6 +79,7 @@ def mine(
     min_worth: Worth,
     since: datetime | None,
     below: tuple[str, ...],
+    sessions: Path | None,
     check: int | None,
 ) -> None:
     """Write a private suite from the history of a repository.
@@ -84,10 +94,10 @@ def mine(
     Example: coldwarm mine ../our-service --to our-suite
              coldwarm run --suite our-suite -b chroma -d none
     """
-    from harness.mine import mining, misled, review_page, review_sample
+    from harness.mine import mining, review_page, review_sample
     from harness.repo.checkout import FixtureError
     from harness.report.progress import say_during
-    from harness.report.words import plural
+    from harness.sessions.folder import SessionsError
 
     if folder is None and review is None and check is None:
         stop("say what is wanted: --to DIR for a suite, --review PAGE.html for a page of its candidates, --check N")
@@ -99,12 +109,9 @@ def mine(
             mining.check_free(folder)
         decided = review_page.read(decisions) if decisions else {}
         with say_during(terminal(), "reading the history"):
-            mined = mining.search(repository, commit, commits, decided, paths.cache_root(), wanted)
-        tell(f"{plural(len(mined.candidates), 'candidate')} in {plural(len(mined.commits) - 1, 'change')}; left out:")
-        for reason, count in sorted(mined.reasons.items(), key=lambda pair: -pair[1]):
-            tell(f"{count:>8,}  {reason}")
-        if mined.misled:
-            tell(misled.tell(mined.misled))
+            spoken = partial(_list_spoken, sessions) if sessions else None
+            mined = mining.search(repository, commit, commits, decided, paths.cache_root(), wanted, spoken)
+        _tell_found(mined, asked=sessions is not None)
         if review is not None:
             review_page.write(mined, review, decided)
             tell(f"page: {shorten(review)}; it saves decisions.json, which --decisions reads")
@@ -117,5 +124,31 @@ def mine(
             if kept is None:
                 kept = mining.list_stories(mined, stories, seed, Counter())
             tell(review_sample.judge(mined, mining.list_used(mined, kept), seed, check, _ask).tell())
-    except (mining.MineError, FixtureError) as error:
+    except (mining.MineError, FixtureError, SessionsError) as error:
         stop(error)
+
+
+def _tell_found(mined: Mined, *, asked: bool) -> None:
+    """What there is to tell, and what was left out; `asked`: sessions were given."""
+    from harness.mine import misled
+    from harness.report.words import plural
+
+    tell(f"{plural(len(mined.candidates), 'candidate')} in {plural(len(mined.commits) - 1, 'change')}; left out:")
+    for reason, count in sorted(mined.reasons.items(), key=lambda pair: -pair[1]):
+        tell(f"{count:>8,}  {reason}")
+    if asked:
+        said = {each.session for own in mined.told.values() for each in own}
+        tell(f"{plural(len(said), 'session')} said {plural(len(mined.told), 'value')} that changed later")
+    if mined.misled:
+        tell(misled.tell(mined.misled))
+
+
+def _list_spoken(folder: Path, repository: str) -> Iterator[Spoken]:
+    """What was said in the sessions of a repository, a session at a time. Raises SessionsError."""
+    from harness.mine.told import Spoken
+    from harness.sessions.folder import read_index, read_session
+
+    for entry in read_index(folder).sessions:
+        if entry.repository in ("", repository):
+            for number, message in enumerate(read_session(folder, entry).messages):
+                yield Spoken(entry.id, entry.at, number, message.content)

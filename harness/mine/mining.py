@@ -6,8 +6,8 @@ import json
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -15,6 +15,7 @@ from typing import Literal
 from harness.mine import candidates, misled, reading, stories, toml
 from harness.mine.candidates import Candidate
 from harness.mine.stories import MinedStory
+from harness.mine.told import UNTOLD, Spoken, Telling, find_tellings
 from harness.mine.value_changes import list_seen
 from harness.mine.worth import Worth
 from harness.model.scenario import MINED
@@ -44,6 +45,7 @@ class Mined:
         dropped: Candidates that a person dropped: only a page shows them.
         reasons: Why something is no candidate -> how often.
         misled: Candidate in a file for agents -> for how many days it was wrong, None if nobody knows.
+        told: Candidate -> what sessions said of it before it changed; empty where no sessions were given.
     """
 
     repo: Repo
@@ -53,6 +55,7 @@ class Mined:
     dropped: Sequence[Candidate]
     reasons: Mapping[str, int]
     misled: Mapping[str, int | None]
+    told: Mapping[str, Sequence[Telling]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -82,9 +85,14 @@ ANY = Wanted()
 
 
 def search(
-    named: str, commit: str | None, amount: int, decided: Mapping[str, Judgement], cache: Path, wanted: Wanted = ANY
-) -> Mined:
+    named: str, commit: str | None, amount: int, decided: Mapping[str, Judgement], cache: Path, wanted: Wanted = ANY,
+    spoken: Callable[[str], Iterable[Spoken]] | None = None,
+) -> Mined:  # fmt: skip
     """The candidates of the newest `amount` first-parent commits up to a commit.
+
+    Args:
+        spoken: The name of a repository -> what sessions said there; given, only what these said before it changed is
+            a candidate.
 
     Raises MineError where there are none, FixtureError for what is no whole repository.
     """
@@ -100,6 +108,10 @@ def search(
             reasons[reason] += 1
         else:
             found.append(each)
+    told = find_tellings(found, spoken(Clone(location, "").name)) if spoken else {}
+    if spoken:
+        reasons[UNTOLD] += len(found) - len(told)
+        found = [each for each in found if each.id in told]
     dropped = [each for each in found if decided.get(each.id) == "drop"]
     if dropped:
         reasons["dropped by hand"] += len(dropped)
@@ -109,7 +121,7 @@ def search(
             f"{named}: nothing to mine in {plural(len(commits) - 1, 'change')} ({tell_most(reasons)}); "
             "name a repository with more history"
         )
-    return Mined(repo, location, commits, kept, dropped, reasons, misled.count_days(repo, kept))
+    return Mined(repo, location, commits, kept, dropped, reasons, misled.count_days(repo, kept), told)
 
 
 def tell_most(reasons: Counter[str]) -> str:
@@ -230,6 +242,7 @@ def _report(mined: Mined, kept: Sequence[MinedStory], seed: int, reasons: Mappin
                 "values": [stand.value for stand in each.stands],
                 "commits": [commit.hash for commit in each.commits],
                 "story": used.get(each.id),
+                **({"told": [telling._asdict() for telling in mined.told[each.id]]} if each.id in mined.told else {}),
                 **({"days_wrong": mined.misled[each.id]} if each.id in mined.misled else {}),
             }
             for each in mined.candidates
