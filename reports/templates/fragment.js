@@ -27,9 +27,9 @@ const fragment = (() => {
   };
 
   // A choice is a step that the browser's back undoes; typing goes on with the step that it began.
-  const choose = (id, query, typing = false) => {
+  const choose = (id, query, typing = "") => {
     const [at, before] = read();
-    const step = typing && at === id && before.has("has") ? "replaceState" : "pushState";
+    const step = typing && at === id && before.has(typing) ? "replaceState" : "pushState";
     history[step](null, "", `#${id}${query.size ? `?${query}` : ""}`);
     apply(id, query);
   };
@@ -44,7 +44,8 @@ const fragment = (() => {
       choose(id, new URLSearchParams());
     });
     form.addEventListener("input", (event) => {
-      choose(id, new URLSearchParams([...new FormData(form)].filter(([, value]) => value)), event.target.name === "has");
+      const typing = event.target.matches("[type=search], [type=number]") ? event.target.name : "";
+      choose(id, new URLSearchParams([...new FormData(form)].filter(([, value]) => value)), typing);
       const low = form.getBoundingClientRect().bottom > innerHeight / 2;
       if (low && event.target !== form) form.scrollIntoView(); // what was found stands right below
     });

@@ -59,6 +59,7 @@ class BoardRow:
 
     Attributes:
         notes: What a reader has to know of the row before any cell.
+        marks: What limits what it can say, and is no fault.
     """
 
     key: str
@@ -66,6 +67,7 @@ class BoardRow:
     version: str
     scores: tuple[Score, ...]
     notes: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
 
     @property
     def cold(self) -> bool:
@@ -123,7 +125,7 @@ def collect(results: Results) -> Board:
     made = [
         BoardRow(
             key, table.name_row(results, key), _find_version(results, key), tuple(found[key][name] for name in kept),
-            tuple(_list_notes(results, key)),
+            tuple(_list_notes(results, key)), tuple(_list_marks(results, key)),
         )
         for key in keys
     ]  # fmt: skip
@@ -177,6 +179,19 @@ def _list_notes(results: Results, key: str) -> Iterator[str]:
         yield f"{failed:,} of {calls:,} calls failed" if calls else "calls failed"
     if key in results.like_oracle:
         yield "decides and recalls as the oracle, which is handed the answers"
+
+
+def _list_marks(results: Results, key: str) -> Iterator[str]:
+    """What was not looked at or could not be emptied, and who answered for a model inside."""
+    own = results.backends.get(key)
+    if own is None or own.control or own.backend is None:
+        return
+    if trust.tell_inspected(results, key):
+        yield "bytes not inspected"
+    if not own.backend.supports("forget_scope"):
+        yield "cannot be emptied at once"
+    if own.backend.supports("extracts") and results.run.conditions.chat:
+        yield f"model inside: {words.visible(results.run.conditions.chat, 40)}"
 
 
 def _tell_equals(results: Results) -> Iterator[str]:

@@ -2,24 +2,29 @@
 
 Every memory that decides worse than no memory is left out for each need. Those that fit are in the order of their right
 decisions, then of their tokens; for the fewest tokens in the order of these. What counts is the worst way of reading.
+Several needs together leave the rows that fit each of them: the page only combines what is found here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from harness.metrics.columns import COLUMNS
 from harness.metrics.completion import DECISIONS_RIGHT
-from harness.metrics.tokens import TOKENS_PER_JOB, TOKENS_TOTAL
+from harness.metrics.tokens import TOKENS_BACKEND, TOKENS_PER_JOB, TOKENS_TOTAL
 from harness.metrics.trust import sharing
 from harness.model.results import Results
+from harness.model.trial import CANNOT_TELL
 from harness.report import words
-from harness.report.model import trust, ways, work
+from harness.report.model import table, trust, ways, work
 from harness.report.model.board import Board, BoardRow
 
 Rule = Callable[[Results, Board, BoardRow], str]
 """Why a row does not fit, or nothing."""
+UNKNOWN = "not measured"
+OPEN = (UNKNOWN, CANNOT_TELL, words.NOT_MEASURED["not-run"], words.NOT_MEASURED["not-applicable"])
+"""How a reason begins that tells of no fault, and of nothing that was shown: several needs cannot be told to be met."""
 Rank = tuple[float, float, str]
 """The lowest stands first."""
 
@@ -50,6 +55,32 @@ class Need:
 
 
 @dataclass(frozen=True)
+class Reason:
+    """Why a row does not fit, or cannot be told to. Without a need: it fits none."""
+
+    need: Need | None
+    why: str
+    known: bool = True
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A row as the page narrows by needs.
+
+    Attributes:
+        tokens: What a completed job costs under the worst way of reading, and whether that is all of it.
+        cheap: Its place in the order of the fewest tokens.
+    """
+
+    row: BoardRow
+    price: str
+    tokens: float | None
+    whole: bool
+    cheap: int
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True)
 class Answer:
     """The rows that fit a need, each with what it costs, and why the others do not."""
 
@@ -66,7 +97,7 @@ def _column(name: str) -> Rule:
         if score.judgement == "good":
             return ""
         if not score.measured:
-            return f"{score.text} ({score.why})" if score.why else "not measured"
+            return f"{score.text} ({score.why})" if score.why else UNKNOWN
         return score.cases[0].told if score.cases else f"{score.text} {score.word}".rstrip()
 
     return rule
@@ -79,7 +110,7 @@ def _declares(*capabilities: str) -> Rule:
         own = results.backends.get(row.key)
         declared = own.backend if own else None
         if declared is None:
-            return "not measured"
+            return UNKNOWN
         for name in capabilities:
             if not declared.supports(name):
                 note = declared.support[name].note if name in declared.support else ""
@@ -101,7 +132,7 @@ def _drill(name: str) -> Rule:
             if each.drill in cells
         ]
         if not any(each.pooled.value is not None for each in members):
-            return "not measured"
+            return UNKNOWN
         wrong = next((each.case for each in members if each.wrong), None)
         if wrong is not None:
             return wrong.told
@@ -117,16 +148,32 @@ def _no_server(results: Results, board: Board, row: BoardRow) -> str:
     return "needs a server" if own and own.backend and own.backend.served else ""
 
 
+def _no_model(results: Results, board: Board, row: BoardRow) -> str:
+    """By what it declares, and by the calls of chat models that were counted."""
+    own = results.backends.get(row.key)
+    if own and own.backend and own.backend.supports("extracts"):
+        return "a chat model inside rewrites what it is told"
+    spent = table.find_pooled(results, row.key, TOKENS_BACKEND)
+    if spent is None or spent.value is None:
+        return UNKNOWN
+    return "it calls a chat model" if spent.value else ""
+
+
+def _inspected(results: Results, board: Board, row: BoardRow) -> str:
+    seen = trust.tell_inspected(results, row.key)
+    return UNKNOWN if seen is None else seen
+
+
 def _helps(results: Results, board: Board, row: BoardRow) -> str:
     score = board.find(row.key, "decisions")
-    return "" if score.judgement == "good" else score.word or "not measured"
+    return "" if score.judgement == "good" else score.word or UNKNOWN
 
 
 def _pays(results: Results, board: Board, row: BoardRow) -> str:
     """It completes jobs, in the write policy that the scoreboard shows, and does not cost more than no memory."""
     score = board.find(row.key, work.COST)
     if ways.spread(results, row.key, TOKENS_PER_JOB, ways.best_write(results, row.key)) is None:
-        return ", ".join(filter(None, [score.text, score.word])) if score.measure == TOKENS_TOTAL else "not measured"
+        return ", ".join(filter(None, [score.text, score.word])) if score.measure == TOKENS_TOTAL else UNKNOWN
     return score.word if score.judgement == "bad" else ""
 
 
@@ -138,6 +185,11 @@ NEEDS = (
     Need("processes", "Several processes write at once", (_declares("multi_process"), _drill(sharing.DRILL.name))),
     Need("server", "No server may run", (_no_server,)),
     Need("sources", "Each memory has to name its source", (_declares("source"), _column("sources"))),
+    Need("offline", "It has to work without a chat model, so offline", (_no_model,)),
+    Need("kept", "Whatever was written is kept", (_column("kept"),)),
+    Need("undo", "A planted memory can be taken back", (_column("poison"),)),
+    Need("reset", "All of one user or project can be deleted at once", (_declares("forget_scope"),)),
+    Need("inspected", "Its stored bytes can be inspected", (_inspected,)),
 )
 
 
@@ -150,11 +202,41 @@ def _answer(results: Results, board: Board, need: Need) -> Answer:
     fit, others = list[tuple[BoardRow, str]](), list[tuple[BoardRow, str]]()
     tested = [row for row in board.rows if not row.cold and row.key in results.backends]
     for row in sorted(tested, key=lambda row: need.rank(results, row)):
-        why = next(filter(None, (rule(results, board, row) for rule in (_excuse_failing, *need.rules, _not_worse))), "")
-        if why == "not measured":
+        why = _find_reason(results, board, row, (_excuse_failing, *need.rules, _not_worse))
+        if why == UNKNOWN:
             continue
         (others if why else fit).append((row, why or describe_price(results, row)))
     return Answer(need, tuple(fit), tuple(others))
+
+
+def list_choices(results: Results, board: Board, answers: Iterable[Answer]) -> list[Choice]:
+    """Every row with all that speaks against it, the most right decisions first; what did not run stands last."""
+    rows = [row for row in board.rows if not row.cold]
+    played = [row for row in rows if row.key in results.backends]
+    cheap = {row.key: at for at, row in enumerate(sorted(played, key=lambda row: _rank_tokens(results, row)))}
+    asked = [each.need for each in answers]
+    ordered = sorted(played, key=lambda row: _rank_right(results, row))
+    made = [_choose(results, board, row, cheap[row.key], asked) for row in ordered]
+    for row in rows:
+        if row.key not in results.backends:
+            why = next((each.reason for each in results.run.unplayed if each.backend == row.key), UNKNOWN)
+            absent = Reason(None, f"did not run: {words.visible(why, 200)}" if why != UNKNOWN else why, known=False)
+            made.append(Choice(row, "", None, False, len(rows), (absent,)))
+    return made
+
+
+def _choose(results: Results, board: Board, row: BoardRow, cheap: int, asked: Iterable[Need]) -> Choice:
+    always = _find_reason(results, board, row, (_excuse_failing, _not_worse))
+    found = [(None, always), *((need, _find_reason(results, board, row, need.rules)) for need in asked)]
+    reasons = (Reason(need, why, known=not why.startswith(OPEN)) for need, why in found if why)
+    paid = ways.spread(results, row.key, TOKENS_PER_JOB, ways.best_write(results, row.key))
+    whole = paid is not None and not any(each.at_least for each in paid.by_read.values())
+    high = paid.numbers[1] if paid else None
+    return Choice(row, describe_price(results, row), high, whole, cheap, tuple(reasons))
+
+
+def _find_reason(results: Results, board: Board, row: BoardRow, rules: Iterable[Rule]) -> str:
+    return next(filter(None, (rule(results, board, row) for rule in rules)), "")
 
 
 def _not_worse(results: Results, board: Board, row: BoardRow) -> str:

@@ -20,6 +20,8 @@ from harness.report import words
 from harness.report.model.score import DASH, Case, Number, Score, explain_none, is_hidden
 from harness.report.model.work import Judge
 
+BYTES = ("text_gone_after_closing", "deleted_from_bytes")
+"""Measures that look at stored bytes, of the drill first."""
 PROMISES, SPEED = columns.PROMISES.id, columns.SPEED.id
 """Columns with rules of their own."""
 ARROW, STEPS = " \u2192 ", 48
@@ -79,6 +81,15 @@ def _list_members(results: Results, key: str, column: str) -> Iterator[Member]:
 
 def list_drills(results: Results, key: str) -> list[TrustCell]:
     return [cell for cell in results.trust if cell.backend == key]
+
+
+def tell_inspected(results: Results, key: str) -> str | None:
+    """Why nobody could look at the bytes of a row, or nothing if somebody could; None if nobody tried."""
+    looked = [each.pooled for each in list_members(results, key, columns.DELETED.id) if each.definition.name in BYTES]
+    if any(each.value is not None for each in looked):
+        return ""
+    told = [reason for each in looked if not each.not_run for reason in each.reasons]
+    return words.visible(told[0], 120) if told else None
 
 
 def judge(results: Results, key: str, column: Column) -> Score:

@@ -33,7 +33,7 @@ from harness.report.outputs import links, templating
 from harness.report.text import glossary, limits, verdict
 
 STYLES = ("style.css", "first.css", "timeline.css")
-SCRIPTS = ("fragment.js", "sorting.js", "board.js", "cells.js", "unpack.js", "search.js", "page.js")
+SCRIPTS = ("fragment.js", "sorting.js", "board.js", "needs.js", "cells.js", "unpack.js", "search.js", "page.js")
 GATES = ("broken", "not-measured", "held")
 _STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}-")
 
@@ -53,6 +53,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
     drilled = drills.collect(results, seen.receipts, links.list_wanted(made)) if results.trust else None
     leads = links.places(results, made, anchors, drilled.links if drilled else {}, seen.timelines)
     lines = verdict.judge(results, made)
+    answers = needs.answer(results, made)
     held = [table.list_cells(results, name) for name in names]
     definitions = {**results.definitions, **results.trust_definitions}
     return (
@@ -105,7 +106,8 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             trust=drilled,
             board=made,
             failed=board.FAILED,
-            needs=needs.answer(results, made),
+            needs=answers,
+            choices=needs.list_choices(results, made, answers),
             verdict=lines,
             pieces=[links.split(line, leads) for line in lines],
             rests=[[contrasts.describe(results, each) for each in line.rests] for line in lines],

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from harness import paths
 from harness.compare.rows import Way
-from harness.model.results import Results
+from harness.model.backend import Declared
+from harness.model.results import Results, Unplayed
 from harness.report.model import board, needs
 from harness.report.model.needs import NEEDS, Answer
 from tests.support.made_results import Said, play
@@ -60,6 +61,59 @@ def test_who_completes_nothing_or_costs_more_than_no_memory_does_not_cost_the_fe
     told = {row.name: why for row, why in found.others}
     assert told["dear"] == "append: 500% of no memory; completes 40 of 80 jobs, no memory 40"
     assert told["idle"] == "no job completed, paid for nothing"
+
+
+def choose(results: Results) -> dict[str, dict[str, tuple[str, bool]]]:
+    """Row -> need -> why it does not fit, and whether that is known; under the need `` what holds for each."""
+    scoreboard = board.collect(results)
+    chosen = needs.list_choices(results, scoreboard, needs.answer(results, scoreboard))
+    return {
+        each.row.key: {why.need.id if why.need else "": (why.why, why.known) for why in each.reasons} for each in chosen
+    }
+
+
+def declare(results: Results, row: str, *capabilities: str) -> Results:
+    own = results.backends[row]
+    assert own.backend
+    card = own.backend.model_copy(update={"support": {name: Declared(level="native") for name in capabilities}})
+    return results.model_copy(update={"backends": {**results.backends, row: own.model_copy(update={"backend": card})}})
+
+
+def test_every_row_has_all_that_speaks_against_it_the_most_right_first() -> None:
+    found = declare(
+        made({"sound": [(5, 2000.0)] * 4, "worse": [(0, 9000.0)] * 4}, (5, 5000.0)), "sound", "forget_scope"
+    )
+    told = choose(found)
+    assert list(told) == ["sound", "worse"]
+    assert "reset" not in told["sound"] and told["worse"]["reset"] == ("does not declare forget_scope", True)
+    assert told["worse"][""] == ("worse than no memory", True) and "" not in told["sound"]
+
+
+def test_what_nobody_measured_is_no_reason_against_a_row() -> None:
+    """The same need was measured of another row, so it is one of those that are asked for."""
+    none: list[Said] = [0.0] * 8
+    ways = {way: {**own(5, 2000.0), "tokens_backend": none} for way in WAYS}
+    found = play({"told": ways, "untold": {way: own(5, 2000.0) for way in WAYS}}, own(2, 4000.0))
+    told = choose(found)
+    assert "offline" not in told["told"] and told["untold"]["offline"] == ("not measured", False)
+    told = choose(declare(found, "told", "extracts"))
+    assert told["told"]["offline"] == ("a chat model inside rewrites what it is told", True)
+
+
+def test_what_did_not_run_stands_last_and_says_why() -> None:
+    found = made({"sound": [(5, 2000.0)] * 4})
+    absent = Unplayed(backend="gone", reason="no server", allowed=True)
+    told = choose(found.model_copy(update={"run": found.run.model_copy(update={"unplayed": (absent,)})}))
+    assert list(told) == ["sound", "gone"] and told["gone"] == {"": ("did not run: no server", False)}
+
+
+def test_a_row_carries_a_mark_where_nobody_could_look_and_who_answered_for_a_model_inside() -> None:
+    found = declare(made({"sealed": [(5, 2000.0)] * 4}), "sealed", "extracts")
+    drilled = play({}, drills={"sealed": {"text_gone_after_closing": "unsupported"}})
+    held = found.run.conditions.model_copy(update={"chat": "stand-in"})
+    found = found.model_copy(update={"trust": drilled.trust, "run": found.run.model_copy(update={"conditions": held})})
+    (marks,) = (row.marks for row in board.collect(found).rows if row.key == "sealed")
+    assert marks == ("bytes not inspected", "cannot be emptied at once", "model inside: stand-in")
 
 
 def test_the_document_has_each_need_and_the_page_says_its_order() -> None:
