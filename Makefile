@@ -1,6 +1,7 @@
 # make bench   sets up .venv from the lock, plays one story of each kind, prints the table, says where the report is
 # make bench-full  plays all stories, without noise as well, and drills of full size
 # make bench-all   plays every row that a machine with two cores can play, Letta and releases in environments among them
+# make board   makes README's table, that of every row and the page of one run: make board RUN=reports/out/latest
 # make test    the tests, without the slow ones and the browser's;   make slow   those;   make test-all   every test
 # make selftest   proves suite and measures: what was played before under the same conditions is scored anew (COLDWARM_FRESH=1 plays it)
 # make lint    ruff, mypy, import rules (make static), and whether committed files are what the code makes (some 20 s)
@@ -52,7 +53,7 @@ AS_A_PLACE := --config-settings editable_mode=compat
 # imports them.
 UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|setuptools|sklearn|sqlalchemy)/
 
-.PHONY: bench bench-all bench-full bench-letta bench-local-model bench-mem0 bench-short bench-ways browser calibration chromium clean conform \
+.PHONY: bench board bench-all bench-full bench-letta bench-local-model bench-mem0 bench-short bench-ways browser calibration chromium clean conform \
   contained golden letta lint lock mutants sample selftest site slow speed static test test-all
 .DEFAULT_GOAL := bench
 
@@ -179,6 +180,12 @@ sample: .venv/.ready
 	@rm -rf reports/sample reports/sample.tar.xz
 	@$(BIN)/coldwarm pack .cache/sample/latest -o reports/sample.tar.xz
 	@$(BIN)/python -m tests.support.golden
+
+# The page of the committed board, README's table and that of every row: a run in a folder is packed into reports/board.tar.xz.
+RUN :=
+board: .venv/.ready
+	@echo "scoring the run anew, and writing its page and the tables of the documents (some two minutes for 36 rows)"
+	@$(BIN)/python -m benchmarks.board $(RUN)
 
 # What is committed and made by the code. A formula that changed without its version stops it; GOLDEN=--same-values says that
 # it moves no value, GOLDEN=--declared also writes what adapters declare, which opens every SDK,

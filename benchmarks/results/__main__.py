@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypedDict
 
@@ -26,7 +26,12 @@ def read_tables() -> dict[str, Table]:
 
 def write_lines(table: Table) -> Iterator[str]:
     yield f"# {table['title']}\n\n{table['conditions']}\n"
-    for row in (table["columns"], ["---"] * len(table["columns"]), *table["rows"]):
+    yield from write_table(table["columns"], table["rows"])
+
+
+def write_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table of Markdown, line by line."""
+    for row in (columns, ["---"] * len(columns), *rows):
         cells = (cell.replace("|", "\\|") for cell in row)
         yield f"| {' | '.join(cells)} |"
 
