@@ -29,6 +29,7 @@ from harness.report.model.score import MEANING, SHAPES, Score
 
 REPORTS = paths.ROOT / "reports"
 BOARD, SAMPLE = REPORTS / "board.tar.xz", REPORTS / "sample.tar.xz"
+CLAIMS = REPORTS / "claims.toml"
 MADE = FOLDER / "board.json"
 README, EVERY = paths.ROOT / "README.md", paths.ROOT / "docs" / "backends.md"
 BLOCK = re.compile(r"(?<=<!-- made by make board -->\n).*?(?=<!-- end of what make board makes -->)", re.DOTALL)
@@ -170,7 +171,7 @@ def replace_block(document: Path, block: str) -> None:
 
 def report(run: Path) -> Results:
     """Scores a packed run, and writes its page beside it; a run that was not complete says so, and is shown."""
-    common.report_run(common.open_run(run), out=common.beside(run), quiet=True)
+    common.report_run(common.open_run(run), out=common.beside(run), quiet=True, claims=CLAIMS)
     out = common.beside(run)
     assert out
     return Results.model_validate_json((out / "results.json").read_text("utf-8"))

@@ -224,11 +224,13 @@ def report_run(
     as_json: bool = False,
     jobs: int = 1,
     browse: bool = False,
+    claims: Path | None = None,
 ) -> int:
     """Scores the logs, writes everything that is derived from them, prints the table; the exit code it deserves.
 
     Args:
         browse: Opens the page.
+        claims: What was registered before the run.
     """
     from harness.report.outputs import terminal as console
     from harness.report.progress import say_during
@@ -236,7 +238,7 @@ def report_run(
 
     screen = terminal(quiet=quiet, as_json=as_json)
     with say_during(screen, "scoring the logs and writing the report"):
-        written = wrote(folder, *score_run(folder, jobs), out)
+        written = wrote(folder, *score_run(folder, jobs, claims), out)
     results = written.said
     console.show(results, screen)
     if as_json:
@@ -249,7 +251,7 @@ def report_run(
     return verdict(results)
 
 
-def score_run(folder: Folder, jobs: int = 1) -> tuple[Results, Evidences]:
+def score_run(folder: Folder, jobs: int = 1, claims: Path | None = None) -> tuple[Results, Evidences]:
     from harness import regress
     from harness.log.blobs import BlobError
     from harness.log.folder import FolderError
@@ -261,7 +263,8 @@ def score_run(folder: Folder, jobs: int = 1) -> tuple[Results, Evidences]:
         stop(f"{shorten(folder.root)}: none of its {planned} trials has a log: play them, or restore logs/ and drills/")
     try:
         results, parts = evidence.read(folder, jobs)
-        return regress.judge_run(results, folder), parts
+        judged = regress.judge_run(results, folder)
+        return regress.judge_claims(judged, claims) if claims else judged, parts
     except (FolderError, BlobError, regress.RegressError) as error:
         stop(error)
     except Killed as error:

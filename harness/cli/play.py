@@ -280,9 +280,11 @@ def score(folder: Path, out: Path | None, jobs: int) -> None:
 @with_output
 @with_elsewhere
 @with_processes
-def report(folder: Path, quiet: bool, as_json: bool, out: Path | None, jobs: int) -> None:
+@click.option("--claims", type=FOLDER, help="Claims that were registered before the run: what was found of each.")
+def report(folder: Path, quiet: bool, as_json: bool, out: Path | None, jobs: int, claims: Path | None) -> None:
     """Write the report of a run again, from its logs alone.
 
     That is its results, summary and page; the table is printed.
     """
-    sys.exit(report_run(open_run(folder), out=out or beside(folder), quiet=quiet, as_json=as_json, jobs=jobs))
+    place = out or beside(folder)
+    sys.exit(report_run(open_run(folder), out=place, quiet=quiet, as_json=as_json, jobs=jobs, claims=claims))

@@ -144,6 +144,26 @@ class Comparison(Model):
     interval: Interval | None = None
 
 
+class ClaimVerdict(Model):
+    """What became of a claim that was registered before the run.
+
+    Attributes:
+        verdict: too-late: it is not older than the run, and so was not registered before it.
+        comparison: The one that it speaks of, its row on the right; None: the run has none.
+    """
+
+    id: str
+    says: str
+    day: str
+    family: Family
+    measure: str
+    write: WritePolicy
+    read: ReadPolicy
+    threshold: float
+    verdict: Literal["held", "not-shown", "other-way", "not-measured", "too-late"]
+    comparison: Comparison | None = None
+
+
 class TwinGroup(Model):
     """Ranked rows that are equal in every decision under every policy, noise level and seed, by name.
 
@@ -306,6 +326,7 @@ class Results(Model):
     baseline: Against | None = None
     changes: tuple[Change, ...] = ()
     gates: tuple[GateVerdict, ...] = ()
+    claims: tuple[ClaimVerdict, ...] = Field((), exclude_if=lambda claims: not claims)
 
     def list_tested(self) -> list[str]:
         """The backends under test by name: those with a row that is no control's, and those that were only drilled."""

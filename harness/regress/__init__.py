@@ -12,11 +12,11 @@ from harness.machine import documents, files
 from harness.machine.documents import DocumentError
 from harness.model.results import Results
 from harness.model.trial import Selection
-from harness.regress import baseline, baseline_files, gate_verdicts, gates, pairing, unanswerable
+from harness.regress import baseline, baseline_files, claims, gate_verdicts, gates, pairing, unanswerable
 from harness.regress.baseline import Baseline, RegressError
 from harness.regress.gates import Gates
 
-__all__ = ["RegressError", "check", "judge", "judge_run", "keep"]
+__all__ = ["RegressError", "check", "judge", "judge_claims", "judge_run", "keep"]
 GATES, BASELINE = "gates.toml", "baseline.json"
 
 
@@ -37,6 +37,11 @@ def keep(folder: Folder, gates_file: Path | None, baseline_file: Path | None) ->
 def judge(results: Results, gates_file: Path | None, baseline_file: Path | None) -> Results:
     """The results with all that a baseline and gates say of them. Raises RegressError."""
     return _judge(results, *_read_files(gates_file, baseline_file))
+
+
+def judge_claims(results: Results, file: Path) -> Results:
+    """The results with what was found of each registered claim. Raises RegressError."""
+    return results.model_copy(update={"claims": claims.judge(claims.read(file), results)})
 
 
 def judge_run(results: Results, folder: Folder) -> Results:

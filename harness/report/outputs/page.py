@@ -99,6 +99,10 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             contrasted=list(results.contrasts[0].measures) if results.contrasts else [],
             contrasts=list(contrasts.contrasts(results)),
             comparisons=[contrasts.describe(results, each) for each in results.comparisons],
+            claims=[
+                (each, contrasts.describe(results, each.comparison) if each.comparison else None)
+                for each in results.claims
+            ],
             changes=list(contrasts.changes(results)),
             pools=pools,
             told=seen.timelines,
