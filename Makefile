@@ -1,5 +1,5 @@
 # make bench   sets up .venv from the lock, plays one story of each kind, prints the table, says where the report is
-# make bench-full  plays all stories, without noise as well, and drills of full size
+# make bench-full  plays all stories, without noise as well, and drills of full size; Letta, too, once `make letta` installed it
 # make bench-all   plays every row that a machine with two cores can play, Letta and releases in environments among them
 # make board   makes README's table, that of every row and the page of one run: make board RUN=reports/out/latest
 # make test    the tests, without the slow ones and the browser's;   make slow   those;   make test-all   every test
@@ -75,10 +75,14 @@ bench: .venv/.ready
 	@echo "half a minute: make bench BENCH='-s stale-deploy-rule -d none -j 2'; all stories: make bench-full)"
 	@$(BIN)/coldwarm run $(BENCH)
 
+# Letta is among the rows where its server is installed (make letta) or runs: the run starts it. Without it: LETTA_ROW=
+USUAL := none refusal random full_context notes bm25 vector_file chroma mem0
+LETTA_ROW = $(if $(or $(LETTA_BASE_URL),$(wildcard $(LETTA)/.ready)),letta)
 bench-full: BENCH = --jobs 2
 bench-full: .venv/.ready
-	@echo "playing all stories, with and without noise, and drills of full size (some five minutes on 2 cores)"
-	@$(BIN)/coldwarm run $(BENCH)
+	@echo "playing all stories, with and without noise, and drills of full size (some five minutes on 2 cores$(if \
+	  $(LETTA_ROW),; Letta may take an hour more: without it make bench-full LETTA_ROW=))"
+	@$(BIN)/coldwarm run $(if $(LETTA_ROW),$(USUAL:%=-b %) -b $(LETTA_ROW)) $(BENCH)
 
 # Ways of writing by ways of reading, without drills; over the deep suite: make bench-ways BENCH='--suite deep -j 2 -n 100'.
 # `python -m benchmarks.ways` makes benchmarks/results/ways.json of both runs.
