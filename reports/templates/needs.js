@@ -33,8 +33,11 @@
     return made;
   };
 
+  const offered = new Map([...form.querySelectorAll("[name=need]")].map((box) => [box.value, box.parentElement.textContent.trim()]));
+
   const show = (query) => {
-    const [needs, budget] = [query.getAll("need"), Number(query.get("budget"))];
+    const needs = query.getAll("need").filter((need) => offered.has(need));
+    const budget = Math.max(0, Number(query.get("budget")) || 0);
     const has = (query.get("has") ?? "").toLowerCase();
     const asked = needs.length || budget;
     const order = Object.keys(STATES);
@@ -54,8 +57,10 @@
     }
     const count = (state) => rows.filter((row) => order[found.get(row)[0]] === state);
     const [fit, open] = [count("fits"), count("open").length];
+    const told = [...needs.map((need) => offered.get(need)), ...(budget ? [`at most ${budget.toLocaleString("en")} tokens a job`] : [])];
     answer.textContent = !asked ? `${rows.length} memories: tick what you need.` :
-      `${fit.length} of ${rows.length} fit${open ? `, and of ${open} it cannot be told` : ""}. `;
+      `${fit.length} of ${rows.length} fit${open ? `, and of ${open} it cannot be told` : ""}: ${told.join("; ")}. `;
+    answer.classList.toggle("paperless", !asked);
     if (asked && fit.length) answer.append(link(fit.map((row) => row.dataset.row)));
     area.hidden = !asked && !has;
   };

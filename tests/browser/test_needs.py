@@ -70,12 +70,29 @@ def test_what_fits_is_shown_on_the_scoreboard_by_a_link(opened: Opener, report: 
     fit = [row for row, state in states(page).items() if state == "fits"]
     assert fit
     page.click("#answer a")
-    page.until("location.hash.startsWith('#board?row=')")
+    page.until(f"document.querySelector('#pick output').innerText === '{len(fit)} of 3 backends'")
+    assert page.run("location.hash").startswith("#board?row=")
     shown = page.run(
         "[...document.querySelectorAll('#board-1 tbody tr:not(.cold)')].filter((row) => !row.hidden)"
         ".map((row) => row.dataset.row)"
     )
     assert sorted(shown) == sorted(fit)
+
+
+def test_what_nobody_offers_asks_for_nothing(opened: Opener, report: Path) -> None:
+    page = opened(report, "#choose?need=magic&budget=-7")
+    assert set(states(page).values()) == {""} and page.text("#answer") == "3 memories: tick what you need."
+    assert page.complaints() == []
+
+
+def test_paper_says_what_was_asked_for(opened: Opener, report: Path) -> None:
+    page = opened(report, "#choose?need=server&budget=4000")
+    with page.media("print"):
+        assert page.text("#answer").endswith(": No server may run; at most 4,000 tokens a job.")
+        assert page.run("document.querySelector('.choices').checkVisibility()") is True
+    bare = opened(report)
+    with bare.media("print"):
+        assert bare.run("document.getElementById('answer').checkVisibility()") is False
 
 
 def test_a_backend_is_found_by_name(opened: Opener, report: Path) -> None:
