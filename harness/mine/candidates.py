@@ -139,12 +139,15 @@ def _make(chain: Chain, path: str, text: str) -> Candidate | str:
     if last.kind == "text" and _is_declared(last.shape.new, text):
         return "variable of an example"
     section = value_names.find_section(path, text.split("\n"), number).lower()
-    if "dependencies" in section and re.match(r"[\d^~=<>*v]|\w+:", last.shape.new):
+    released = re.match(r"[\d^~=<>*v]|\w+:", last.shape.new) or last.shape.key in ("type", "scope", "classifier")
+    if "dependencies" in section and released:
         return "pin of a dependency"
     what, key = value_names.name(last, path, text.split("\n"), number, before, after)
     if not what or wording.find(last.kind, what, key, [each.value for each in stands]) is None:
         return "nothing that a question could call it by"
     values = [each.value for each in stands]
+    if exclusions.is_counted(what, values):
+        return "version bump"
     if any(holds(what, ((value,),)) for value in values):
         return "name that holds the value"
     if any(holds(a, ((b,),)) for a in values for b in values if a != b):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
@@ -14,6 +15,10 @@ KINDS: tuple[ChangeKind, ...] = (
     "setting", "default", "constant", "record", "dependency", "command", "flag", "name", "place", "text",
 )  # fmt: skip
 """The surest first: of the same change in several lines, one of the first kind stands for all."""
+
+
+KNOWN = 4096
+"""Paths of which the form is remembered: a hunk asks for that of its file with each of its lines."""
 
 
 class Shape(NamedTuple):
@@ -33,7 +38,7 @@ class Shape(NamedTuple):
 
 
 _KEY = r"[\"']?(?P<key>[A-Za-z_][\w.$/-]*)[\"']?"
-_VALUE = r"(?P<value>\"[^\"]*\"|'[^']*'|[^\s#;,][^#;]*?)"
+_VALUE = r"(?P<value>\"[^\"]*\"|'[^']*'|[^\s#;,=][^#;]*?)"
 _SETTING: dict[str, re.Pattern[str]] = {
     "toml": re.compile(rf"\s*{_KEY}\s*=\s*{_VALUE}\s*(?:#.*)?"),
     "ini": re.compile(rf"\s*(?:export\s+)?{_KEY}\s*(?:[:?+]?=|:)\s*{_VALUE}\s*(?:[#;].*)?"),
@@ -118,6 +123,7 @@ CODE = (
 )  # fmt: skip
 
 
+@lru_cache(KNOWN)
 def form_of(path: str) -> str:
     """toml, ini, yaml, json, xml, build, docker, make, gomod, tools, whole, docs, script, python or code, by what its
     lines look like; empty: nothing that is known."""
@@ -178,9 +184,14 @@ def find_dependency(path: str, row: str) -> tuple[int, int] | None:
 
 
 def _match_dependency(path: str, row: str) -> re.Match[str] | None:
-    file = PurePosixPath(path.removesuffix(".kts"))
-    pattern = _DEPENDENCY.get(file.name) or _DEPENDENCY.get(file.suffix)
+    pattern = _find_manifest(path)
     return pattern.fullmatch(row) if pattern else None
+
+
+@lru_cache(KNOWN)
+def _find_manifest(path: str) -> re.Pattern[str] | None:
+    file = PurePosixPath(path.removesuffix(".kts"))
+    return _DEPENDENCY.get(file.name) or _DEPENDENCY.get(file.suffix)
 
 
 def find_dependencies(path: str, rows: Sequence[str], number: int) -> str:
@@ -223,7 +234,7 @@ def _find_setting(form: str, old: str, new: str) -> Shape | None:
 
 def _find_constant(old: str, new: str) -> Shape | None:
     a, b = _CONSTANT.fullmatch(old), _CONSTANT.fullmatch(new)
-    if not (a and b and a["key"] == b["key"] and _DECLARED.search(new)):
+    if not (a and b and a["key"] == b["key"] and _DECLARED.search(new[: b.start("value")])):
         return None
     return _around("constant", b["key"], old, new, a, b)
 

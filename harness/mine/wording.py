@@ -91,7 +91,7 @@ _NOUNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )  # fmt: skip
 """What a key holds, by how it is called."""
-_PATH = re.compile(r"\.{0,2}/?[\w.-]+(?:/[\w.*-]+)+/?")
+_PATH = re.compile(r"(?!(?:application|audio|font|image|text|video)/[\w.+-]+$)\.{0,2}/?[\w.-]+(?:/[\w.*-]+)+/?")
 
 
 def find(kind: ChangeKind, what: str, key: str, values: Sequence[str]) -> Wording | None:

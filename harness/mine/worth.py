@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from harness.mine import exclusions
 from harness.mine.shapes import ChangeKind
 
 Worth = Literal[1, 2, 3]
@@ -20,7 +21,7 @@ _DEPLOYED = re.compile(
 _DECIDES = re.compile(
     r"(?:^|[._ -])(?:port|host|image|platform|registry|region|cluster|endpoint|url|runs-on|os|node|python|go|ruby|rust|"
     r"java|php|edition|toolchain|package-?manager|database|driver|engine|entrypoint|command|script|test|build|lint|start|main|"
-    r"schema|protocol|branch|timeout|replicas|requires-python|python_requires|rust-version)(?:$|[._ -])",
+    r"schema|protocol|branch(?:es)?|timeout|replicas|requires-python|python_requires|rust-version)(?:$|[._ -])",
     re.IGNORECASE,
 )
 _TOOLS = re.compile(
@@ -29,6 +30,7 @@ _TOOLS = re.compile(
     r"mkdocs\.ya?ml|tslint\.json|deny\.toml|cliff\.toml|_config\.ya?ml|\.?cspell[\w.-]*|biome\.json)$",
     re.IGNORECASE,
 )
+_ROOT = re.compile(r"(?:[\w-]+\.(?:com|org|dev|io|net)/[^/]+/|(?:com|org|io|net|dev)\.)?[^/.:]*")
 AGENT_FILE = re.compile(
     r"(?:^|/)(?:AGENTS|CLAUDE|GEMINI|CONVENTIONS|WARP)(?:\.local)?\.md$|(?:^|/)\.(?:cursorrules|windsurfrules|clinerules)$|"
     r"(?:^|/)\.cursor/rules/|(?:^|/)\.github/(?:copilot-instructions\.md|instructions/)",
@@ -47,11 +49,18 @@ def judge_worth(kind: ChangeKind, file: str, key: str, old: str = "", new: str =
     if kind in ("name", "text") or (kind == "place" and _is_moved(old, new)):
         return SETS
     if kind == "setting":
-        return ACTS if _DEPLOYED.search(file) or _DECIDES.search(key) else USES
+        if _DEPLOYED.search(file) or _DECIDES.search(key):
+            return ACTS
+        return SETS if exclusions.HOSTED.search(file) else USES
     return USES
 
 
 def _is_moved(old: str, new: str) -> bool:
     """Whether a module of the repository's own has another folder: by its name it is found all the same."""
     last = [re.split(r"[/.:]", each)[-1] for each in (old, new)]
-    return last[0] == last[1] or (old[:1] == new[:1] == ".")
+    return last[0] == last[1] or (old[:1] == new[:1] == ".") or _find_root(old) == _find_root(new)
+
+
+def _find_root(module: str) -> str:
+    """The project that a module belongs to: the first part of its name, more of one that begins with a domain."""
+    return _ROOT.match(module)[0]  # type: ignore[index]  # it matches nothing, too

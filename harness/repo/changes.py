@@ -7,7 +7,7 @@ LARGEST bytes count as binary, so that no history costs more than its text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -19,6 +19,8 @@ BATCH = 100
 """Commits that one call of git compares: more would hold more of a history in memory."""
 FILES = 300
 """Files of the largest commit whose lines are compared: what touches more was made by a tool."""
+TOUCHED = 600
+"""Files of the commits that one call of git compares line by line."""
 LINES = 2000
 """Changed lines of the largest file that is compared."""
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
@@ -112,9 +114,21 @@ def walk(repo: Repo, commits: Sequence[Commit]) -> Iterator[Change]:
         part = [each for each in commits[start : start + BATCH] if each.parent]
         sizes = _count_touched(repo, part)
         small = [each for each in part if sizes[each.hash] <= FILES]
-        files = _compare(repo, small)
+        files = {name: found for some in _split(small, sizes) for name, found in _compare(repo, some).items()}
         for each in part:
             yield Change(each, files.get(each.hash, ()), sizes[each.hash])
+
+
+def _split(commits: Iterable[Commit], sizes: Mapping[str, int]) -> Iterator[list[Commit]]:
+    """Parts of at most TOUCHED files, but for a larger commit: one call of git holds all lines of a part in memory."""
+    part, files = list[Commit](), 0
+    for each in commits:
+        if part and files + sizes[each.hash] > TOUCHED:
+            yield part
+            part, files = [], 0
+        part.append(each)
+        files += sizes[each.hash]
+    yield part
 
 
 def read_texts(repo: Repo, places: Sequence[tuple[str, str]]) -> list[str | None]:

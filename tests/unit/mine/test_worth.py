@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli.mine import mine
-from harness.mine import mining, stories, worth
+from harness.mine import mining, shapes, stories, worth
 from harness.mine.mining import MineError, Wanted
 from harness.mine.review_sample import Judged
 from harness.mine.shapes import ChangeKind
@@ -28,6 +28,8 @@ from tests.support.foreign import Foreign, live
         ("setting", ".eslintrc.json", "quotes", 1),
         ("setting", "web/.vscode/settings.json", "lane", 1),
         ("setting", "deny.toml", "yanked", 1),
+        ("setting", ".github/workflows/ci.yml", "branches", 3),
+        ("setting", ".github/workflows/ci.yml", "enable-cache", 1),
         ("text", "CLAUDE.md", "", 3),
         ("text", "docs/guide.md", "", 1),
     ],
@@ -130,6 +132,20 @@ def test_a_value_whose_name_stands_in_no_other_place_is_read_by_nothing(foreign:
         ("docs/a.yaml", "sidebar_position: 3", "sidebar_position: 4", "order"),
         ("shop/__init__.py", 'VERSION = "unknown lane"', 'VERSION = "released lane"', "version bump"),
         (".github/workflows/ci.yml", "id: lane-one", "id: quay-one", "label that is shown to people"),
+        (".github/workflows/ci.yml", "uses: quay/lane@v4", "uses: quay/harbor@v5", "pin of a dependency"),
+        (".github/workflows/stale-bot.yml", "days: 1", "days: 2", "settings of the host of the repository"),
+        (
+            "pom.xml",
+            "<lane-api.version>3.4.0</lane-api.version>",
+            "<lane-api.version>3.7.1</lane-api.version>",
+            "pin of a dependency",
+        ),
+        ("web.yaml", "size: <%= 2.lanes %>", "size: <%= 3.lanes %>", "expression"),
+        ("Makefile", "COMMIT := $(shell lane a)", "COMMIT := $(shell lane b)", "expression"),
+        ("shop/de-DE.js", 'const LANE = "eins"', 'const LANE = "zwei"', "translation"),
+        ("shop/__init__.py", "__all__ = ['Lane']", "__all__ = ['Quay']", "list of names that a module shows"),
+        ("Lane.java", "final long serialVersionUID = -12L;", "final long serialVersionUID = 3L;", "hash"),
+        ("shop/resources/rules.json", '"lane": "harborline"', '"lane": "kestrelway"', "data"),
         ("shop/assets/page.json", '"lane": "harborline"', '"lane": "kestrelway"', "data"),
         ("package.json", '"type": "lane"', '"type": "module"', "nothing that a question could call it by"),
         ("go.mod", "\texample.com/lane v1.0.0", "\texample.com/lane/v2 v2.0.0", "pin of a dependency"),
@@ -147,6 +163,23 @@ def test_what_is_not_worth_asking_has_its_reason(
             mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
 
 
+@pytest.mark.parametrize(
+    ("file", "row"),
+    [("lane.js", '  alert: "{} JSON",'), ("lane.go", '\treturn "{} JSON"'), ("pyproject.toml", '  "lane=={}",')],
+)
+def test_capitals_in_a_value_declare_nothing_and_a_pin_sets_no_key(file: str, row: str) -> None:
+    found = shapes.find_shape(file, row.format("1.2.3"), row.format("2.1.4"))
+    assert found is None or found.kind not in ("constant", "setting")
+
+
+def test_what_is_numbered_anew_with_each_change_is_no_fact(foreign: Foreign, tmp_path: Path) -> None:
+    for number in (7, 8, 9):
+        foreign.commit({"db.toml": f"latestVersion = {number}\nnode-version = {2 * number}\n"})
+    found = mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+    assert [each.what for each in found.candidates] == ["node-version"]
+    assert found.reasons["version bump"] == 1
+
+
 def test_a_key_of_another_table_is_another_key(foreign: Foreign, tmp_path: Path) -> None:
     for row in ('  "lane": "one",', '    "lane": "two",'):
         foreign.commit({"a.json": f"{{\n{row}\n}}\n"})
@@ -159,7 +192,11 @@ def test_a_key_of_another_table_is_another_key(foreign: Foreign, tmp_path: Path)
     [
         ("components/Lane", "components/common/Lane", 1),
         ("./lane", "./quay", 1),
-        ("lib/lane", "lib/quay", 2),
+        ("lib/lane", "lib/quay", 1),
+        ("lib/lane", "harbor/quay", 2),
+        ("harbor.lanes.quay", "harbor.basics", 1),
+        ("com.example.harbor.Lane", "com.example.quay.Basin", 1),
+        ("javax.quay.Lane", "jakarta.quay.Basin", 2),
         ("crate::lanes", "harbor::lanes", 1),
         ("lib/web", "harbor-basics", 2),
     ],
