@@ -25,7 +25,7 @@ _DECIDES = re.compile(
     re.IGNORECASE,
 )
 _TOOLS = re.compile(
-    r"(?:^|/)\.(?:eslintrc|prettierrc|editorconfig|clang-format|stylelintrc|golangci|flake8|pylintrc|rubocop|markdownlint|"
+    r"(?:^|/)\.(?:eslintrc|oxlintrc|prettierrc|editorconfig|clang-format|stylelintrc|golangci|flake8|pylintrc|rubocop|markdownlint|"
     r"codecov|coveragerc|pre-commit-config|yamllint|vscode/|idea/|zed/)[\w.-]*$|(?:^|/)(?:tsconfig[\w.-]*\.json|typedoc\.json|renovate\.json5?|"
     r"mkdocs\.ya?ml|tslint\.json|deny\.toml|cliff\.toml|_config\.ya?ml|\.?cspell[\w.-]*|biome\.json)$",
     re.IGNORECASE,
@@ -58,7 +58,7 @@ def judge_worth(kind: ChangeKind, file: str, key: str, old: str = "", new: str =
 def _is_moved(old: str, new: str) -> bool:
     """Whether a module of the repository's own has another folder: by its name it is found all the same."""
     last = [re.split(r"[/.:]", each)[-1] for each in (old, new)]
-    return last[0] == last[1] or (old[:1] == new[:1] == ".") or _find_root(old) == _find_root(new)
+    return last[0] == last[1] or "." in (old[:1], new[:1]) or _find_root(old) == _find_root(new)
 
 
 def _find_root(module: str) -> str:
