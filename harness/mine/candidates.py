@@ -139,8 +139,8 @@ def _make(chain: Chain, path: str, text: str) -> Candidate | str:
     if last.kind == "text" and _is_declared(last.shape.new, text):
         return "variable of an example"
     section = value_names.find_section(path, text.split("\n"), number).lower()
-    released = re.match(r"[\d^~=<>*v]|\w+:", last.shape.new) or last.shape.key in ("type", "scope", "classifier")
-    if "dependencies" in section and released:
+    released = re.match(r"[\d^~=<>*v$]|\w+:", last.shape.new) or last.shape.key in ("type", "scope", "classifier")
+    if re.search("dependencies|overrides|resolutions", section) and released:
         return "pin of a dependency"
     what, key = value_names.name(last, path, text.split("\n"), number, before, after)
     if not what or wording.find(last.kind, what, key, [each.value for each in stands]) is None:

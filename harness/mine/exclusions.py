@@ -56,6 +56,15 @@ _FILES: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"(?:^|/)(?:requirements[\w.-]*|constraints)\.(?:txt|in)$|\.all-contributorsrc$", re.IGNORECASE)),
 )  # fmt: skip
 _LETTER = re.compile(r"[A-Za-z]")
+_SHARED = 2
+"""Parts that two lists have in common of which nobody would name one anew."""
+_LOOK = re.compile(
+    r"(?:^|_|(?<=[a-z]))(?:width|height|offset|margin|padding|radius|opacity|class(?:name|es)?|colou?rs?)(?![a-z])",
+    re.IGNORECASE,
+)
+_STYLED = re.compile(r"(?:[a-z\d]+[:-][\w./:#%\[\]-]+(?: |$)){2,}")
+"""Names of styles, one beside the other."""
+_PAGE = re.compile(r"\.(?:[jt]sx|vue|svelte)$|(?:^|/)(?:components|ui|pdf)/")
 _FOREIGN = re.compile(r"[^\W\d_A-Za-z]")
 """A letter that programs seldom use: what has one is there to be read."""
 _DASHES = re.compile(r"[-_\u2010-\u2015]")
@@ -83,7 +92,7 @@ _NUMBERED = re.compile(r"_*(?:[a-z]+_)?version(?:_(?:info|name|code))?_*", re.IG
 """What holds the number of the next release."""
 _PLACED = re.compile(r"(?:sidebar_)?position|nav_order|weight|(?:sort_)?order|index", re.IGNORECASE)
 _PROSE = re.compile(
-    r"description|categories|readme|summary|title|author|maintainer|managername|email|homepage|keywords|license|copyright|message|comment|label|"
+    r"description|categories|readme|summary|title|author|maintainer|managername|organi[sz]ation$|email|homepage|keywords|license|copyright|message|comment|label|"
     r"commit[_-]?(?:msg|message)|(?<![a-z])(?:sha\d*|hash)(?![a-z_])|checksum|digest|logo|badge",
     re.IGNORECASE,
 )
@@ -161,6 +170,8 @@ def _skip_form(old: str, new: str) -> str | None:
         return "order"
     if any(mark in each for mark in _MARKS for each in (old, new)) or _CALL.search(old + new):
         return "expression"
+    if _STYLED.fullmatch(old) and _STYLED.fullmatch(new):
+        return "look of a page"
     if re.search(r"<[a-z/][^>]*>", old + new):
         return "markup"
     return None
@@ -178,7 +189,7 @@ def _is_list_that_grew(old: str, new: str) -> bool:
     if not ("," in old + new and ({old[:1], new[:1]} <= {*"[("} or "," in old)):
         return False
     a, b = ({part.strip(" []()\"'") for part in each.split(",")} - {""} for each in (old, new))
-    return a != b and (a <= b or b <= a)
+    return a != b and (a <= b or b <= a or len(a & b) >= _SHARED)
 
 
 def _skip_meaning(old: str, new: str, what: str) -> str | None:
@@ -274,7 +285,9 @@ def skip_mend(kind: str, subject: str) -> str | None:
 def skip_label(path: str, key: str) -> str | None:
     """Why the name of a step or of a container is no fact: it is shown to people, and nothing goes by it."""
     shown = key in ("name", "display_name", "displayName", "title", "id", "body") and HOSTED.search(path)
-    return "label that is shown to people" if shown else None
+    if shown:
+        return "label that is shown to people"
+    return "look of a page" if _PAGE.search(path) and _LOOK.search(key) else None
 
 
 def skip_renamed(paths: tuple[str, str], values: tuple[str, str]) -> str | None:

@@ -18,6 +18,8 @@ _LINK = re.compile(r"\]\([^)\s]*$|^\s*\[[^\]]+\]:\s*\S*$|\b(?:href|src)=[\"']?[^
 _ANCHOR = re.compile(r"<a\b[^>]*\b(?:id|name)=[\"']?$")
 _ARGUMENT = re.compile(r"\s*[$>%]\s+[\w./-]+\s")
 """What stands before an argument of a command that a document shows at a prompt, if it is none of the common tools."""
+_OWN = re.compile(r"git (?:checkout|switch|branch|commit|clone|push|pull|fetch|remote|tag)\b")
+"""Commands of which each person puts in what is her own."""
 _EXTENSION = re.compile(r"\.[cm]?[jt]sx?$")
 _MAJOR = re.compile(r"[/.]v\d+$")
 """How Go names the version of a module."""
@@ -109,7 +111,8 @@ def _skip_shape(shape: Shape) -> str | None:
     if shape.kind == "text":
         return exclusions.skip_words(old, new) or _skip_number(shape) or _skip_example(shape)
     if shape.kind == "command":
-        return "white space, case or quotes" if old.split() == new.split() else None
+        same = old.split() == new.split()
+        return "white space, case or quotes" if same else "argument of an example" if _OWN.match(new) else None
     return None
 
 

@@ -14,7 +14,8 @@ _HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*\s*")
 _UNDERLINE = re.compile(r"([=\-~^\"'#*+])\1{2,}\s*")
 _EMPTY = ("project", "on", "with", "uses", "env", "jobs", "steps", "strategy", "matrix", "include", "global", "run")
 """Keys that tell nothing of what stands below them."""
-_COMMON = ("type", "types", "name", "id", "value", "content", "key", "title", "data", "enabled", "default")
+_COMMON = ("type", "types", "name", "id", "value", "content", "key", "title", "data", "enabled", "default",
+           "groupid", "artifactid", "packaging")  # fmt: skip
 """Keys that so many things have that nobody asks for one without saying of what."""
 _DOCKER = {"USER": "user", "EXPOSE": "port", "WORKDIR": "working folder"}
 _ABOVE = {
