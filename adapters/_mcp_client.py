@@ -60,8 +60,8 @@ class Client:
         self._send({"method": "notifications/initialized"})
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> tuple[Any, str]:
-        """What a tool answers: the value, which is its text where it is no JSON, and the text. Without any part it is an
-        empty list, as SDKs send one. Raises ToolError."""
+        """What a tool answers: the value, which is its text where it is no JSON, and the text. Without any part it is
+        an empty list, as SDKs send one. Raises ToolError."""
         answer = self._ask("tools/call", {"name": tool, "arguments": arguments})
         parts = answer.get("content") or []
         if not isinstance(parts, list) or not all(isinstance(part, Mapping) for part in parts):
@@ -145,8 +145,8 @@ class Client:
             raise self._gone() from None
 
     def _read(self) -> Sequence[Mapping[str, Any]]:
-        """The next messages, of which older servers send several at once; a line that holds none, or no UTF-8, is passed
-        over and counted."""
+        """The next messages, of which older servers send several at once; a line that holds none, or no UTF-8, is
+        passed over and counted."""
         assert self._process.stdout
         for line in self._process.stdout:
             with suppress(ValueError, RecursionError):

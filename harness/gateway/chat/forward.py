@@ -36,6 +36,7 @@ TRIES = 3
 """Attempts at a call that the upstream has certainly not worked on: it answered 429, or nobody took the connection."""
 
 _OPENAI = "https://api.openai.com/v1"
+NO_REASON = "it gave no reason"
 _CONNECT = 10.0  # seconds
 _LONGEST = 60.0  # seconds: a Retry-After beyond them is for the user to wait
 _MOST = 32 * 2**20  # bytes of an answer
@@ -282,11 +283,16 @@ class Forwarder:
         except (ValueError, RecursionError):
             return None
 
-    def _describe(self, answer: Any) -> str:
-        """The upstream's own words on an error."""
-        error = answer.get("error") if isinstance(answer, dict) else None
-        message = error.get("message") if isinstance(error, dict) else error
-        return self._line(message) if isinstance(message, str) and message.strip() else "it gave no reason"
+    def _describe(self, answer: Any, depth: int = 1) -> str:
+        """The upstream's own words on an error, in OpenAI's form or in that of other servers."""
+        for name in ("error", "message", "detail", "msg"):
+            found = answer.get(name) if isinstance(answer, dict) else None
+            if isinstance(found, str) and found.strip():
+                return self._line(found)
+            first = found[0] if isinstance(found, list) and found else found
+            if depth and isinstance(first, dict) and (told := self._describe(first, depth - 1)) != NO_REASON:
+                return told
+        return NO_REASON
 
     def _line(self, text: str) -> str:
         return self._normaliser.redact(" ".join(text.split()))[:200]

@@ -72,7 +72,8 @@ for line in sys.stdin:
         continue
     said = asked["params"].get("arguments", {}).get("said", {"result": {}})
     if said == "text":
-        print(json.dumps({"id": str(asked["id"]), "result": {"content": [{"type": "text", "text": "[1]"}]}}), flush=True)
+        part = {"type": "text", "text": "[1]"}
+        print(json.dumps({"id": str(asked["id"]), "result": {"content": [part]}}), flush=True)
     elif said == "batch":
         print(json.dumps([{"method": "ping"}, {"id": asked["id"], "result": {"content": []}}]), flush=True)
     else:

@@ -180,6 +180,10 @@ def plain(status: int, message: str = "", **headers: str) -> Any:
     return lambda handler: handler.answer(status, {"error": {"message": message}} if message else b"<html>", sent)
 
 
+def answers(status: int, body: Any) -> Any:
+    return lambda handler: handler.answer(status, body)
+
+
 def plain_answer(body: Any) -> Any:
     return lambda handler: handler.answer(200, body)
 
@@ -201,6 +205,9 @@ def hang_up(handler: Handler) -> None:
         (plain(400, "no such\nmodel"), 400, "refuses the request (400): no such model"),
         (plain(500, "boom"), 502, "failed (500): boom"),
         (plain(503), 502, "failed (503): it gave no reason"),
+        (answers(503, {"message": "at rest", "object": "error"}), 502, "failed (503): at rest"),
+        (answers(400, {"detail": [{"msg": "no top_k"}]}), 400, "refuses the request (400): no top_k"),
+        (answers(503, b'{"error":' * 500 + b"1" + b"}" * 500), 502, "failed (503): it gave no reason"),
         (
             plain(301, location="http://127.0.0.1:9/"),
             502,
