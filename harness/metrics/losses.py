@@ -92,7 +92,7 @@ class _Case:
         self, record: Record, policy: ReadPolicy | None, place: Scope, key: Key, decision: Decision, taken: Decided
     ) -> None:
         self._record, self._policy, self._place, self._decision, self._taken = record, policy, place, decision, taken
-        self._asked: Sequence[tuple[int, Recalled]] = record.asked.get(key, ())
+        self._asked: Sequence[tuple[int, Recalled]] = record.list_asked(policy).get(key, ())
         self._line = self._asked[0][0] if self._asked else taken.line
         self._right = decision.right.fact
 
