@@ -41,7 +41,7 @@ FIRST = {
 """What a reader asks for first: rows by the name of their backend, and their names in README."""
 OURS = ("agents_md", "notes", "vector_file")
 """Without a release of somebody else's."""
-HOW = "Each row is written as suits it best."
+HOW = "Each row is written as suits it best: the agent looks up the old note first, or, if it says append, only adds."
 KEY = " ".join(f"{SHAPES[each]} {MEANING[each]}" for each in ("good", "middling", "bad")) + "."
 SHOWN = 2
 """As many faults as a cell of README tells."""
@@ -80,7 +80,7 @@ def summarize(run: Path, results: Results) -> Summary:
         "rows": [[_name(row), _describe_row(row), *map(_show, row.scores)] for row in rows],
         "run": name,
         "sha256": digest(run),
-        "told": " ".join(filter(None, [describe(results), _tell_cold(board), ways.explain_range(results)])),
+        "told": " ".join(filter(None, [describe(results), _tell_cold(board), HOW, ways.explain_range(results)])),
         "first": [_list_first(board, row) for row in rows if row.cold or _base(row.key) in FIRST],
     }
 
@@ -124,8 +124,9 @@ def _tell_failed(board: Board, row: BoardRow) -> str:
     bad = [score.cases[0].told if score.cases else score.word for _, score in scores if score.judgement == "bad"]
     more = [f"and {len(bad) - SHOWN} more"] if len(bad) > SHOWN else []
     none = [head.head for head, score in scores if not score.measured and score.judgement != "bad"]
+    lacking = words.join_words(none) if len(none) <= SHOWN else f"{len(none)} columns"
     told = [*bad[:SHOWN], *more] or ["nothing" if len(none) < len(scores) else "nothing was tested"]
-    return "; ".join([*told, f"no number in {words.join_words(none)}"] if none and len(none) < len(scores) else told)
+    return "; ".join([*told, f"no number in {lacking}"] if none and len(none) < len(scores) else told)
 
 
 def _name(row: BoardRow) -> str:
