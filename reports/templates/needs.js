@@ -58,14 +58,12 @@
     const count = (state) => rows.filter((row) => order[found.get(row)[0]] === state);
     const [fit, open] = [count("fits"), count("open").length];
     const told = [...needs.map((need) => offered.get(need)), ...(budget ? [`at most ${budget.toLocaleString("en")} tokens a job`] : [])];
-    answer.textContent = !asked ? `${rows.length} memories: tick what you need.` :
+    answer.textContent = !asked ? "" :
       `${fit.length} of ${rows.length} fit${open ? `, and of ${open} it cannot be told` : ""}: ${told.join("; ")}. `;
-    answer.classList.toggle("paperless", !asked);
     if (asked && fit.length) answer.append(link(fit.map((row) => row.dataset.row)));
     area.hidden = !asked && !has;
   };
 
-  answer.hidden = false;
   document.getElementById("each").open = false; // each need by itself, for who has no script
   show(new URLSearchParams());
   fragment.add("choose", form, show);
