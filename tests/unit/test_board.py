@@ -33,6 +33,7 @@ def test_the_documents_hold_what_was_made_of_the_committed_run() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # a board has ten times as many rows as the sample
 def test_the_committed_run_still_says_what_was_made_of_it_and_its_page_too(tmp_path: Path) -> None:
     """If it differs because the page or a sentence has changed: `make board`, and look at it."""
     again = tmp_path / RUN.name
