@@ -36,6 +36,7 @@ _NUMBERED = re.compile(rb'\{"n": ?(\d{1,15}),( ?"more": ?true,)?')
 STOPPED, PAUSED = 300.0, 10.0
 """Seconds for which a child may be stopped from outside; and for which we may stand still in a call whose failure
 counts."""
+HALF = "a text holds half a pair of surrogates, which is no character"
 PRINTED = 64 * 2**20
 """Bytes of what a child printed that are kept if they had to be searched for secrets."""
 
@@ -210,7 +211,8 @@ class Child:
         """A wrong value from a sound adapter process is a breach that leaves it alive."""
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"][1:]) or "the answer"
-        complaint = "; ".join(filter(None, [f"{where}: {first['msg']}", OWES.get(op)]))
+        why = HALF if first["type"] == "json_invalid" and "hex escape" in first["msg"] else first["msg"]
+        complaint = "; ".join(filter(None, [f"{where}: {why}", OWES.get(op)]))
         return self._fault("breach", op, complaint, alive=True, trace=repr(line[:500]))
 
     # --- whose doing it was ---

@@ -168,6 +168,7 @@ def test_a_wrong_answer_is_a_breach_that_leaves_the_process_alive(answering: dic
 def test_the_breach_names_the_field(answering: dict[str, MemoryFault]) -> None:
     assert "0.gold" in answering["a field too many"].fault.message
     assert "0.memory_id" in answering["a field too few"].fault.message
+    assert "half a pair of surrogates" in answering["a lone surrogate"].fault.message
     assert "60 hits for k = 5" in answering["too many hits"].fault.message
 
 
