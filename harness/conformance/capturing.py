@@ -58,8 +58,10 @@ def keeps_sessions_apart(bench: Bench) -> None:
     with bench.open() as memory:
         _capture(memory)
         _capture(memory, OTHER, BESIDE)
-        here, there = find(memory, RULE), find(memory, RULE, BESIDE)
+        theirs = OTHER[0].content
+        here, there = find(memory, RULE), find(memory, theirs, BESIDE)
         expect(holds(here, "blimp") and holds(there, "raft"), "what was said is not found where it was said")
+        here, there = [*here, *find(memory, theirs)], [*there, *find(memory, RULE, BESIDE)]
         expect(not (holds(here, "raft") or holds(there, "blimp")), "what was said elsewhere is found")
 
 
