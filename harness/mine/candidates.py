@@ -63,6 +63,11 @@ class Candidate:
     def worth(self) -> Worth:
         return worth.judge_worth(self.kind, self.file, self.key, *(stand.value for stand in self.stands[-2:]))
 
+    @property
+    def rank(self) -> int:
+        """By what it is drawn, the highest first: its worth; a line for agents that was wrong comes before all."""
+        return self.worth + bool(worth.AGENT_FILE.search(self.file))
+
     @cached_property
     def wording(self) -> Wording:
         """How it is asked for: without one it would be no candidate."""

@@ -64,6 +64,7 @@ _LOOK = re.compile(
 )
 _STYLED = re.compile(r"(?:[a-z\d]+[:-][\w./:#%\[\]-]+(?: |$)){2,}")
 """Names of styles, one beside the other."""
+_COLOUR = re.compile(r"#(?:[\da-fA-F]{3,4}){1,2}")
 _PAGE = re.compile(r"\.(?:[jt]sx|vue|svelte)$|(?:^|/)(?:components|ui|pdf)/")
 _FOREIGN = re.compile(r"[^\W\d_A-Za-z]")
 """A letter that programs seldom use: what has one is there to be read."""
@@ -170,7 +171,7 @@ def _skip_form(old: str, new: str) -> str | None:
         return "order"
     if any(mark in each for mark in _MARKS for each in (old, new)) or _CALL.search(old + new):
         return "expression"
-    if _STYLED.fullmatch(old) and _STYLED.fullmatch(new):
+    if all(_STYLED.fullmatch(each) or _COLOUR.fullmatch(each) for each in (old, new)):
         return "look of a page"
     if re.search(r"<[a-z/][^>]*>", old + new):
         return "markup"

@@ -73,8 +73,8 @@ class MinedStory:
 def draw(repo: Repo, candidates: Sequence[Candidate], amount: int, seed: str) -> list[list[Candidate]]:
     """Up to `amount` groups of candidates that changed about the same time, oldest first; no two share a commit.
 
-    What an agent needs most comes first. Of what it needs as much, drawn by seed, in turn from each kind of change, and
-    in it from each folder, so that none fills the suite.
+    What an agent needs most comes first, before it lines that told agents what was wrong. Of what it needs as much,
+    drawn by seed, in turn from each kind of change, and in it from each folder, so that none fills the suite.
     """
     size = max(FEWEST, min(MOST, len(candidates) // max(1, amount)))
     rolled = random.Random(f"mine {seed}")  # noqa: S311  reproducible on purpose
@@ -82,7 +82,7 @@ def draw(repo: Repo, candidates: Sequence[Candidate], amount: int, seed: str) ->
     for each in _thin(candidates, rolled):
         kinds.setdefault(each.kind, {}).setdefault(each.folder, []).append(each)
     turns = [list(_take_turns([some for _, some in sorted(own.items())], rolled)) for _, own in sorted(kinds.items())]
-    ordered = sorted(_take_turns(turns, rolled), key=lambda each: -each.worth)
+    ordered = sorted(_take_turns(turns, rolled), key=lambda each: -each.rank)
     chosen = sorted(ordered[: amount * size], key=lambda each: (each.changed, each.id))
     groups = list[list[Candidate]]()
     while chosen and len(groups) < amount:
@@ -124,7 +124,7 @@ def _thin(candidates: Iterable[Candidate], rolled: random.Random) -> Iterator[Ca
         rolled.shuffle(some)
         turns, seen = list[tuple[int, int, Candidate]](), Counter[str]()
         for each in some:
-            turns.append((-each.worth, seen[each.kind], each))
+            turns.append((-each.rank, seen[each.kind], each))
             seen[each.kind] += 1
         yield from (each for _, _, each in sorted(turns, key=lambda turn: turn[:2])[:OF_ONE])
 

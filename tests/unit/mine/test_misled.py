@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli.mine import mine
-from harness.mine import mining, misled
+from harness.mine import mining, misled, stories
 from tests.support.foreign import Foreign
 
 LINE = "# For agents\n\nRun `make {}` before each commit.\n"
@@ -47,3 +47,15 @@ def test_the_terminal_says_for_how_many_days(foreign: Foreign, tmp_path: Path) -
     said = CliRunner().invoke(mine, words, env={"COLDWARM_CACHE": str(tmp_path / "cache")}).output
     assert "1 line for agents was corrected; of 1 it is known for how long it was wrong: 4 to 4 days, median 4" in said
     assert misled.tell({"a": None}) == "1 line for agents was corrected; of none it is known for how long it was wrong"
+
+
+@pytest.mark.parametrize("seed", ["1", "2", "3", "4", "5"])
+def test_a_line_for_agents_that_was_wrong_is_drawn_first(foreign: Foreign, tmp_path: Path, seed: str) -> None:
+    for value in ("check", "test"):
+        for at in range(12):
+            foreign.commit({f"part{at}/{'AGENTS' if at == 7 else f'GUIDE{at}'}.md": LINE.format(f"{value}-{at}")})
+    mined = mining.search(str(foreign.path), None, 99, {}, tmp_path / "cache")
+    assert [each.worth for each in mined.candidates] == [3] * 12
+    assert len({each.kind for each in mined.candidates}) == 1
+    (group,) = stories.draw(mined.repo, mined.candidates, 1, seed)
+    assert "part7/AGENTS.md" in [each.file for each in group] and len(group) < 12

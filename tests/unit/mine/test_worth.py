@@ -150,6 +150,7 @@ def test_a_value_whose_name_stands_in_no_other_place_is_read_by_nothing(foreign:
         ("web/package.json", '"main": "harborline"', '"main": "kestrelway"', None),
         ("web/Lane.tsx", "const LANE_WIDTH = 500;", "const LANE_WIDTH = 590;", "look of a page"),
         ("lane.ts", 'const LANE = "bg-lane/40 text-one";', 'const LANE = "bg-lane/50 text-two";', "look of a page"),
+        ("lane.py", 'LANE = "#4990BA"', 'LANE = "#1976D2"', "look of a page"),
         ("ci.yml", "lanes: [a, b, c]", "lanes: [a, b, d]", "list that grew or shrank"),
         ("README.md", "    git checkout -b my-lane", "    git checkout -b my-quay", "argument of an example"),
         ("pom.xml", "<organization>Lane</organization>", "<organization>Quay</organization>", "long value or prose"),
