@@ -10,6 +10,8 @@ from functools import cached_property
 from harness.repo.series import MAIN, FixtureError, Series
 
 _SHORTEST = 7  # characters of an abbreviated hash
+_HEADS = 8
+"""Commits whose ancestors are remembered."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,23 @@ class History:
 
     def contains(self, commit: str, earlier: str) -> bool:
         """Whether `earlier` is `commit` or an ancestor of it."""
+        self._check_known(commit)
         self._check_known(earlier)
-        return earlier in self._list_ancestors(commit)
+        pair = commit, earlier
+        if pair not in self._contained:
+            self._contained[pair] = commit == earlier or self._leads_back(commit, earlier)
+        return self._contained[pair]
+
+    def _leads_back(self, commit: str, earlier: str) -> bool:
+        """Looks at nothing that stands before `earlier`, as no way from there leads to it."""
+        first, seen, rest = self._places[earlier], {commit}, [commit]
+        while rest:
+            new = {each for each in self.parents[rest.pop()] if self._places[each] >= first} - seen
+            if earlier in new:
+                return True
+            seen |= new
+            rest += new
+        return False
 
     def list_later(self, commit: str, head: str) -> Sequence[str]:
         """The commits that lead to `head` since its line held `commit`, or since their lines parted; oldest first."""
@@ -95,20 +112,31 @@ class History:
         return sorted(self.parents)
 
     @cached_property
+    def _places(self) -> Mapping[str, int]:
+        return {commit: at for at, commit in enumerate(self.parents)}
+
+    @cached_property
+    def _contained(self) -> dict[tuple[str, str], bool]:
+        return {}
+
+    @cached_property
     def _ancestors(self) -> dict[str, frozenset[str]]:
         return {}
 
     def _list_ancestors(self, commit: str) -> frozenset[str]:
         """A commit and all its ancestors."""
         self._check_known(commit)
-        if commit not in self._ancestors:
+        known = self._ancestors.get(commit)
+        if known is None:
             found, rest = {commit}, [commit]
             while rest:
                 new = [parent for parent in self.parents[rest.pop()] if parent not in found]
                 found.update(new)
                 rest += new
-            self._ancestors[commit] = frozenset(found)
-        return self._ancestors[commit]
+            for oldest in [*self._ancestors][: len(self._ancestors) - _HEADS + 1]:  # each is as large as the history
+                self._ancestors.pop(oldest, None)
+            self._ancestors[commit] = known = frozenset(found)
+        return known
 
     def _check_known(self, commit: str) -> None:
         if commit not in self.parents:
