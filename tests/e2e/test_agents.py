@@ -122,8 +122,10 @@ def test_deep_stories_are_right_for_who_remembers_all_and_wrong_for_who_remember
             assert cell["measures"]["jobs_unfinished"]["hits"] == 0
     logs, _ = Folder(only(tmp_path)).logs()
     for played in logs.values():
-        for worked in played.list_events(Worked):
-            assert played.calls(worked)[-1].outcome == "finished" and all(each.exit == 0 for each in worked.checks)
+        jobs = [job for _, job in played.scenario.jobs()]
+        for job, worked in zip(jobs, played.list_events(Worked), strict=True):
+            assert [each.decision for each in worked.checks] == [each.id for each in job.decisions]
+            assert played.calls(worked)[-1].outcome == "finished" and worked.diff
 
 
 def test_a_change_in_code_is_judged_by_hidden_tests_that_the_program_never_sees(
