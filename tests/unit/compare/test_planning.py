@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from harness.compare import planning
+from harness.compare import planning, power
 from harness.compare.cost_model import Condition, Cost, Spent
 from harness.compare.rows import COLD, Way
 from harness.model.prices import Price, Prices
@@ -59,7 +59,10 @@ def test_more_than_there_is_room_for_cannot_be_gained() -> None:
         planning.plan(side, 0.7, 0.8)
 
 
-def test_a_plan_tells_stories_a_range_and_shares() -> None:
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_plan_tells_stories_a_range_and_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(power, "PILOTS", 3)
     found = planning.plan(planning.choose(pilot(wild=WILD), "", "", "decisions_right"), 0.3, 0.8)
     (need,) = found.needs
     assert found.best == need and need.seeds == 1 and need.stories and need.stories > 8

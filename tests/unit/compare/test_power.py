@@ -39,10 +39,11 @@ def test_with_fewer_than_six_stories_nothing_is_ever_shown(
     assert power.count_found(pilot, stories, 1, difference) == 0 < power.STORIES[0] == stats.sweep(1, stats.ALPHA)
 
 
-@given(pilots, st.randoms())
+@pytest.mark.slow
+@given(pilots)
 @settings(max_examples=10, deadline=None)
 def test_a_larger_difference_more_stories_and_fewer_comparisons_are_found_as_often_at_least(
-    pilot: list[PilotStory], _: object
+    pilot: list[PilotStory],
 ) -> None:
     base = power.count_found(pilot, 12, 1, 0.1)
     slack = 4 * (0.5 / power.RUNS) ** 0.5
@@ -63,13 +64,17 @@ def test_a_pilot_in_which_nothing_moved_does_not_promise_that_every_story_moves(
     assert 0.3 < (drawn == 0).mean() < 0.9, "a gain falls on some decisions of some stories"
 
 
+@pytest.mark.slow
 def test_another_seed_saves_what_seeds_differ_by_and_nothing_where_they_agree() -> None:
     noisy = [PilotStory((share - 0.4, share + 0.4), 5, 0.6) for share in (0.0, 0.1, 0.2) * 3]
     assert power.count_found(noisy, 20, 5, 0.2) > power.count_found(noisy, 20, 1, 0.2) + 0.2
     assert power.count_found(STORIES, 20, 5, 0.2) == pytest.approx(power.count_found(STORIES, 20, 1, 0.2), abs=0.1)
 
 
-def test_the_fewest_stories_that_are_enough_are_found_and_too_many_are_none() -> None:
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_fewest_stories_that_are_enough_are_found_and_too_many_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(power, "PILOTS", 5)
     found = power.find_stories(STORIES, 1, 0.2, 0.8)
     assert found in power.STORIES
     at = power.STORIES.index(found or 0)
