@@ -336,7 +336,7 @@ PLAYED = Selection(backends=(Spec(adapter="chroma"), Spec(adapter="mem0", settin
         ({"measure": '"lost_by_kill"'}, {}, "lost_by_kill is measured by the drill durability, which this run does n"),
         ({"backends": '"*"'}, {"scenarios": ("none",)}, "recall is measured by stories, and -s none plays none"),
         ({"write": '"curated"'}, {"writes": ("append",)}, "write curated is not played by this run: add --write cur"),
-        ({"read": '"model"'}, {}, "read model is no way in which scripted reads: trusting, newest, verifying and"),
+        ({"read": '"model"'}, {}, "read model is no way in which scripted reads: trusting, newest, verifying, care"),
         ({"noise": 10}, {}, "noise 10 is not played by this run; it plays 20 and 100"),
         ({"noise": 20, "write": '"curated"'}, {}, "noise 20 is not played by this run, as other policies than append"),
     ],
