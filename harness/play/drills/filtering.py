@@ -32,15 +32,15 @@ def plan(seed: int) -> Iterator[Piece]:
     near = replace(told, kind="episodic", source=replace(SOURCE, path=f"{SOURCE.path}.old"), confidence=0.25)
     fitting = replace(told, kind="procedural", source=SOURCE, confidence=0.75)
     for number in range(1, CROWD + 1):
-        yield _write("crowd", replace(near, text=f"{words} {number:02}"), number)
-    yield _write("apart", _word(fitting, words, "as the handbook of the whole team has said from its first page on"))
-    yield _write("apart", replace(_word(fitting, words, "which nobody has doubted yet"), confidence=None), 2)
-    yield _write("apart", replace(_word(fitting, words, "so somebody said"), kind="user", source=None), 3)
+        yield _write("unfit", replace(near, text=f"{words} {number:02}"), number)
+    yield _write("fit", _word(fitting, words, "as the handbook of the whole team has said from its first page on"))
+    yield _write("fit", replace(_word(fitting, words, "which nobody has doubted yet"), confidence=None), 2)
+    yield _write("fit", replace(_word(fitting, words, "so somebody said"), kind="user", source=None), 3)
     for number, item in enumerate((near, fitting), 1):
-        old = _write("turned", _word(item, words, f"as it is called on desk {number}"), number)
+        old = _write("refiled", _word(item, words, f"as it is called on desk {number}"), number)
         yield old
         new = _word(fitting, words, f"as it is called again on desk {number}")
-        yield replace(_write("anew", new, number), twin=old.name)
+        yield replace(_write("refile", new, number), twin=old.name)
 
 
 def _word(item: Item, words: str, more: str) -> Item:
@@ -57,10 +57,10 @@ def play(stage: DrillSession) -> None:
         return
     stage.renew()
     stage.open("kinds")
-    stage.remember("kinds", stage.plan.of("crowd", "apart", "turned"))
+    stage.remember("kinds", stage.plan.of("unfit", "fit", "refiled"))
     stage.settle("kinds")
     _ask(stage, "kinds")
-    for piece in stage.plan.of("anew") if stage.supports("update") else ():
+    for piece in stage.plan.of("refile") if stage.supports("update") else ():
         if old := stage.ids.get(piece.twin or ""):
             stage.change("other kinds", "update", old, piece)
     stage.settle("other kinds")
@@ -73,7 +73,7 @@ def play(stage: DrillSession) -> None:
 
 
 def _ask(stage: DrillSession, step: str) -> None:
-    words = stage.plan.by_name["crowd-1"].item.text.removesuffix(" 01")
+    words = stage.plan.by_name["unfit-1"].item.text.removesuffix(" 01")
     for trait, where in WHERE.items():
         if stage.supports(trait):
             stage.call(step, "recall_where", words, SCOPE, ASKED, NOW, where)

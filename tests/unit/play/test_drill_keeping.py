@@ -219,6 +219,7 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
         *(f"day {day}" for day in (*repeating.AFTER, *repeating.AT_LAST)),
         "former", "former until", "marked", "marked since", "marked until", "marked standing",
         "reopened since", "reopened until", "reopened standing", "unmarked", "gone",
+        "kinds", "other kinds", "kinds again",
     ]  # fmt: skip
     assert {call.request["k"] for call in calls if call.op == "recall"} == {1, 5, 20}
     unknown = [call for call in calls if call.step == "unknown"]
@@ -231,7 +232,7 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
     again = ["closed", "opened"]
     store = ["opened", "closed", "looked", "looked", "opened", *again, *again, "closed"]
     days, marks = ["opened", *again, *again, "closed"], ["opened", *again, "closed"]
-    assert happened == [*store, *days, *marks], "the days and the marks have stores of their own"
+    assert happened == [*store, *days, *marks, *marks], "days, marks and filters have stores of their own"
 
 
 @pytest.mark.slow
@@ -250,6 +251,7 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
                 "expiry_by_wall_clock",
                 "found_after_a_miss",
                 "short_questions_answered",
+                "filtered_missed",
                 "wordless_text_found",
                 # What is updated later is among them, and cannot be.
                 "calls_failed",
@@ -259,7 +261,10 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
             },
         ),
         ("WritesTwice", {"entries_unaccounted", "several_superseded", "deprecated_recalled"}),
-        ("DropsMetadataOnUpdate", {"source_survives_update", "confidence_survives_update", "same_text_updated"}),
+        (
+            "DropsMetadataOnUpdate",
+            {"source_survives_update", "confidence_survives_update", "same_text_updated", "filtered_missed"},
+        ),
     ],
 )
 def test_a_fault_moves_its_own_measures_only(tmp_path: Path, sound: Transcript, fault: str, flagged: set[str]) -> None:
