@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--row", default="", metavar="NAME", help="Whose difference; else the row that strays most.")
 @click.option("--against", default="", metavar="NAME", help="Another row; else no memory.")
-@click.option("--measure", default="decisions_right", show_default=True, metavar="NAME", help="Or jobs_done.")
+@click.option("--measure", default="", metavar="NAME", help="jobs_done, for one; else the share of right decisions.")
 @click.option(
     "--prices", type=click.Path(path_type=Path), metavar="FILE", help="What tokens cost; else as the run was told."
 )
@@ -43,10 +43,12 @@ def plan(
     coldwarm plan coldwarm-runs/latest --difference 10 --power 0.8
     """
     from harness.compare import cost_model, planning
+    from harness.metrics.completion import DECISIONS_RIGHT
     from harness.model.prices import PricesError
     from harness.regress import baseline_files
     from harness.regress.baseline import RegressError
 
+    measure = measure or DECISIONS_RIGHT
     if measure not in (known := planning.list_measures()):
         stop(f"--measure {measure}: known are {', '.join(known)}")
     opened = open_run(folder)

@@ -29,6 +29,12 @@ OUT_OF_REACH: Mapping[str, str] = {
         "verdicts: sequences ask what comes back, not what the store says of it"),
     **dict.fromkeys(
         (
+            "DoubtsWhatHasNoConfidence", "FiltersAfterCutting", "IgnoresAnUnknownField", "IgnoresFilters",
+            "TakesAPathForAPrefix", "UpdateLosesTheKind",
+        ),
+        "filters: sequences ask for all that holds"),
+    **dict.fromkeys(
+        (
             "NeverAbstains", "DeletedTakePlaces", "PrefersTheSameBeginning", "PrefersTheNewestOfAFile",
             "PrefersTheUsersOwn",
         ),

@@ -20,7 +20,9 @@ STEPS = ("kinds", "other kinds", "kinds again")
 def _list_stored(view: DrillView, step: str) -> list[Piece]:
     """What was acknowledged, as it was told last before the questions of a step."""
     told = view.list_acknowledged(view.plan.of("unfit", "fit", "refiled"))
-    changed = {} if step == STEPS[0] else {piece.twin: piece for piece in view.list_acknowledged(view.plan.of("refile"))}
+    changed = (
+        {} if step == STEPS[0] else {piece.twin: piece for piece in view.list_acknowledged(view.plan.of("refile"))}
+    )
     return [changed.get(piece.name, piece) for piece in told]
 
 

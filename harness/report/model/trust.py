@@ -20,7 +20,7 @@ from harness.report import words
 from harness.report.model.score import DASH, Case, Number, Score, explain_none, is_hidden
 from harness.report.model.work import Judge
 
-BYTES = ("text_gone_after_closing", "deleted_from_bytes")
+BYTES = columns.DELETED.leads[:2]
 """Measures that look at stored bytes, of the drill first."""
 PROMISES, SPEED = columns.PROMISES.id, columns.SPEED.id
 """Columns with rules of their own."""

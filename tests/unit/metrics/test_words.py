@@ -21,7 +21,7 @@ ALLOWED = {
     ("report/charts/cost_chart.py", "recall"), ("report/charts/footprint.py", "recall"),
     ("report/model/receipts.py", "recall"), ("report/model/growth.py", "recall"),
     ("cli/demo.py", "deletion"), ("report/text/glossary.py", "poison"), ("report/model/needs.py", "deletion"),
-    ("report/model/needs.py", "sharing"), ("cli/doctor.py", "embedder"),
+    ("report/model/needs.py", "sharing"), ("report/model/needs.py", "poison"), ("cli/doctor.py", "embedder"),
 }  # fmt: skip
 """Where the same word is what a backend is asked to do, a part of the program or a question; what a command plays."""
 
