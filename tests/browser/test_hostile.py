@@ -58,7 +58,7 @@ def test_no_text_becomes_markup(opened: Opener, evil: Path) -> None:
     counts = "['script', 'style'].map((tag) => document.getElementsByTagName(tag).length)"
     assert page.run(counts) == [1, 1]
     forms = "[...document.forms].map((one) => one.id || one.dataset.view)"
-    assert set(page.run(forms)) <= {"pick", "receipts", "filter", "timelines"}
+    assert set(page.run(forms)) <= {"choose", "pick", "receipts", "filter", "timelines"}
     ids = page.run("[...document.querySelectorAll('[id]')].map((one) => one.id)")
     assert len(ids) == len(set(ids))
     comments = """(() => {
