@@ -16,6 +16,7 @@ PAGES = {
         "docs/mining",
         "docs/readers",
         "docs/agents",
+        "docs/planning",
         "docs/upgrades",
         "docs/mcp",
         "docs/sessions",
