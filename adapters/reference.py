@@ -33,6 +33,7 @@ from harness.adapter import (
     Space,
     Usage,
     embed,
+    fits,
     to_wire,
 )
 
@@ -194,8 +195,9 @@ class ReferenceMemory(BaseMemory):
             return []
         asked = self.numpy.array(self.embed([query])[0], dtype="<f4")  # before a vector is read: it may be made anew
         now = moment(at)
-        holding = (row for row in self.visible(scope) if row["expires"] is None or row["expires"] > now)
-        rows = [row for row in holding if self.fits(row, where)]
+        rows = [row for row in self.visible(scope) if row["expires"] is None or row["expires"] > now]
+        if where != Filter():
+            rows = [row for row in rows if self.fits(row, where)]
         if not rows:
             return []
         matrix = self.numpy.frombuffer(b"".join(row["vector"] for row in rows), dtype="<f4").reshape(
@@ -207,12 +209,8 @@ class ReferenceMemory(BaseMemory):
 
     def fits(self, row: sqlite3.Row, where: Filter) -> bool:
         """Whether a memory is one that the filter lets through."""
-        path = json.loads(row["source"]).get("path") if row["source"] else None
-        return (
-            (not where.kinds or row["kind"] in where.kinds)
-            and where.path in (None, path)
-            and (where.confidence is None or row["confidence"] is None or row["confidence"] >= where.confidence)
-        )
+        hit = self.hit(row)
+        return fits(Item(hit.text, hit.scope or Scope(), row["at"], row["kind"], hit.source, hit.confidence), where)
 
     def visible(self, place: Scope, memory_id: str | None = None) -> list[sqlite3.Row]:
         """The memories that hold at a place, or the one of them with this id."""

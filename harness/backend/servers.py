@@ -10,22 +10,17 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import sys
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
 from harness.adapter import Program, Server
-from harness.backend import client
-from harness.backend.forkserver import spawn
 from harness.backend.supervised import ServiceError, Supervised
 from harness.backend.supervisor import NOBODY
-from harness.machine import leftovers, ports, processes, shortage
+from harness.machine import ports, processes, shortage
 
 READY_SECONDS = 180.0
 """From the start of the first program to the health of the last."""
@@ -53,55 +48,6 @@ def explain_missing(server: Server) -> str | None:
                 f"or {server.variable} names a running server"
             )
     return None
-
-
-class Services:
-    """The servers of a run, each started for the first trial that needs it and ended with the block.
-
-    Adapters that describe the same server share it.
-
-    Attributes:
-        gateway: Where their models are. Safe for several threads.
-    """
-
-    def __init__(self, folder: Path, gateway: str, progress: Progress = lambda _: None) -> None:
-        self._folder, self._gateway, self._progress = folder, gateway, progress
-        self._known: dict[tuple[str, str], tuple[Service, threading.Lock] | None] = {}
-        self._lock = threading.Lock()
-
-    @contextmanager
-    def lent(self, adapter: str, python: str = sys.executable) -> Iterator[Service | None]:
-        """The adapter's server for one trial, which has it alone; None if it needs none. It need not run yet."""
-        with self._lock:
-            if (adapter, python) not in self._known:
-                self._known[adapter, python] = self._find(adapter, python)
-            known = self._known[adapter, python]
-        if known is None:
-            yield None
-        else:
-            service, alone = known
-            with alone:
-                try:
-                    yield service
-                finally:
-                    service.release()
-
-    def _find(self, adapter: str, python: str) -> tuple[Service, threading.Lock] | None:
-        with leftovers.temporary() as home:
-            server = client.serve(adapter, self._gateway, home / "home", launch=partial(spawn, python=python))
-        if server is None:
-            return None
-        same = (known for known in self._known.values() if known and known[0].server == server)
-        place = self._folder / server.programs[-1].name
-        return next(same, None) or (Service(server, place, self._progress), threading.Lock())
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for known in self._known.values():
-            if known is not None:
-                known[0].__exit__()
 
 
 class Service:

@@ -71,9 +71,11 @@ def plan(
 
 
 def _describe(plan: Plan, spending: Spending, prices: Prices | None) -> Iterator[str]:
+    from harness.report.words import plural
+
     side, points = plan.side, f"{100 * plan.difference:g} of 100"
     many = f", p adjusted for {side.compared} comparisons" if side.compared > 1 else ""
-    seeds = "1 seed" if side.seeds == 1 else f"{side.seeds} seeds"
+    seeds = plural(side.seeds, "seed")
     yield f"pilot: {side.right} against {_name(side.left)}, {side.measure}, {len(side.stories)} stories, {seeds}{many}"
     yield f"to find a difference of {points} in {100 * plan.power:.0f} of 100 runs:"
     for need in plan.needs:
@@ -86,7 +88,7 @@ def _describe(plan: Plan, spending: Spending, prices: Prices | None) -> Iterator
         yield from _describe_cost(plan.best.stories * plan.best.seeds, spending, prices)
     yield ""
     columns = list(next(iter(plan.table.values())))
-    yield f"share of runs that would find it, with {_count(plan.best.seeds if plan.best else 1, 'seed')}:"
+    yield f"share of runs that would find it, with {plural(plan.best.seeds if plan.best else 1, 'seed')}:"
     yield "difference | " + " | ".join(f"{each} stories" for each in columns)
     for step, shares in plan.table.items():
         own = (f"{100 * share:.0f} %".rjust(len(f"{of} stories")) for of, share in shares.items())
@@ -94,17 +96,15 @@ def _describe(plan: Plan, spending: Spending, prices: Prices | None) -> Iterator
 
 
 def _describe_need(need: Need) -> str:
-    return f"{need.stories or _most()} stories, {_count(need.seeds, 'seed')}"
+    from harness.report.words import plural
+
+    return f"{need.stories or _most()} stories, {plural(need.seeds, 'seed')}"
 
 
 def _most() -> str:
     from harness.compare.power import STORIES
 
     return f"more than {STORIES[-1]}"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def _describe_cost(times: int, spending: Spending, prices: Prices | None) -> Iterator[str]:

@@ -90,11 +90,8 @@ def list_told(record: Record, written: Written) -> list[str]:
     if not written.said:
         reading = record.classifier.hear(written.item.text)
         return [] if reading.unclear else sorted(reading.asserted)
-    told = dict[str, bool]()
     session = next(each for each in record.scenario.sessions if written.name == f"session:{each.id}")
-    for message in session.transcript:
-        told |= dict.fromkeys(message.retracts, False) | dict.fromkeys(message.tells, True)
-    return [name for name, holds in told.items() if holds]
+    return [name for name, holds in session.list_told().items() if holds]
 
 
 @once

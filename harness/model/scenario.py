@@ -137,6 +137,13 @@ class Session(Model):
     steps: tuple[Step, ...] = Field(min_length=1)
     transcript: tuple[Message, ...] = Field((), exclude_if=lambda transcript: not transcript)
 
+    def list_told(self) -> dict[str, bool]:
+        """The facts that its transcript tells or takes back: whether they hold by what was said last."""
+        told = dict[str, bool]()
+        for message in self.transcript:
+            told |= dict.fromkeys(message.retracts, False) | dict.fromkeys(message.tells, True)
+        return told
+
     def cite(self, facts: Iterable[str]) -> str:
         """What a memory of these facts names as its session: with a transcript, `ID#N` for the first message, from 1,
         that speaks of one of them."""

@@ -12,7 +12,7 @@ from harness.adapter import Space
 from harness.backend import interpreters
 from harness.backend.client import Deadlines
 from harness.backend.forkserver import ForkServers
-from harness.backend.servers import Services
+from harness.backend.server_pool import Services
 from harness.backend.store import ChildStore, OlderRelease
 from harness.gateway.alternate_embedders import SwitchedEmbedder
 from harness.gateway.gateway import Gateway

@@ -133,8 +133,8 @@ class History:
                 new = [parent for parent in self.parents[rest.pop()] if parent not in found]
                 found.update(new)
                 rest += new
-            for oldest in [*self._ancestors][: len(self._ancestors) - _HEADS + 1]:  # each is as large as the history
-                self._ancestors.pop(oldest, None)
+            while len(self._ancestors) >= _HEADS:  # each is as large as the history
+                self._ancestors.pop(next(iter(self._ancestors), ""), None)
             self._ancestors[commit] = known = frozenset(found)
         return known
 

@@ -55,11 +55,10 @@ class Capture(GoldMemory):
 
     def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
         self._heard += 1
-        own, told = self._sessions[session], dict[str, bool]()
         if not self.takes(self._heard):
             return Ack(())
-        for message in own.transcript:
-            told |= dict.fromkeys(message.retracts, False) | dict.fromkeys(message.tells, True)
+        own = self._sessions[session]
+        told = own.list_told()
         kept = [name for name, holds in told.items() if holds]
         for name in [name for name, holds in told.items() if not holds]:
             self.correct(name)

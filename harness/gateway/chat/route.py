@@ -16,8 +16,6 @@ from harness.gateway.chat.wire import Assembly, ChatRequest, Chunk, Completion, 
 from harness.gateway.meter import READING, ChatCount, ChatFault, Ledger, Meter
 
 GIVEN_UP = "given_up"
-
-
 MOST_SILENT = 3
 """Calls in a row without an answer, of whichever trial, after which the trial of the last one asks no more."""
 

@@ -25,7 +25,7 @@ LOOK: Mapping[ReadPolicy, tuple[Shape, str, Dash]] = {
     "newest": ("triangle", VERMILLION, (5.0, 3.0)),
     "verifying": ("square", BLUE, (1.5, 2.0)),
     "careful": ("diamond", GREEN, (6.0, 2.0, 1.5, 2.0)),
-    "filtered": ("square", VERMILLION, (3.0, 3.0)),
+    "filtered": ("cross", VERMILLION, (3.0, 3.0)),
 }
 _TALL, _APART = 112, 13
 PolicyTable = Mapping[tuple[str, WritePolicy, ReadPolicy], Mapping[str, Pooled]]
@@ -112,7 +112,7 @@ def _panel(sheet: Sheet, left: float, top: float, told_of: Mapping[tuple[WritePo
             pooled = told_of.get((write, read))
             if pooled is not None:
                 shape, colour, _ = LOOK[read]
-                x = ends[at] + (nth - 1.5) * 4
+                x = ends[at] + (nth - (len(LOOK) - 1) / 2) * 4
                 if pooled.value is not None:
                     sheet.interval(pooled.interval, up, x, colour, upright=True)
                     sheet.mark(x, up(pooled.value), shape, colour, size=6)

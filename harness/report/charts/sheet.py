@@ -18,10 +18,10 @@ from harness.report.charts.svg_cleanup import clean
 WIDTH, SIZE, ROW = 440, 12, 22
 """Units: of a sheet, of its text, of one row. At 330 pixels the text is 9 pixels high."""
 BLUE, VERMILLION, GREEN, INK, SOFT, PALE = "#0072b2", "#d55e00", "#009e73", "#1f2430", "#5a6270", "#d5d9de"
-Shape: TypeAlias = Literal["circle", "diamond", "triangle", "square"]
+Shape: TypeAlias = Literal["circle", "diamond", "triangle", "square", "cross"]
 Anchor: TypeAlias = Literal["left", "center", "right"]
 Dash: TypeAlias = tuple[float, ...]
-_MARKERS: dict[Shape, str] = {"circle": "o", "diamond": "D", "triangle": "^", "square": "s"}
+_MARKERS: dict[Shape, str] = {"circle": "o", "diamond": "D", "triangle": "^", "square": "s", "cross": "X"}
 _PLAIN: dict[Any, Any] = {
     "svg.fonttype": "none", "svg.hashsalt": "coldwarm", "text.parse_math": False, "path.simplify": False,
 }  # fmt: skip

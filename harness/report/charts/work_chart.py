@@ -16,7 +16,7 @@ NAME, TITLE = "against-no-memory", "Right decisions against no memory"
 HEADS = ("backend", "write", "read", "stories", "difference", "interval", "adjusted p", "shown")
 LOOKS: dict[ReadPolicy, tuple[Shape, str]] = {
     "trusting": ("circle", INK), "newest": ("triangle", VERMILLION), "verifying": ("square", BLUE),
-    "careful": ("diamond", GREEN), "filtered": ("square", VERMILLION), "model": ("diamond", GREEN),
+    "careful": ("diamond", GREEN), "filtered": ("cross", VERMILLION), "model": ("diamond", GREEN),
 }  # fmt: skip
 SAYS = {"right-better": "better", "left-better": "worse", "no-difference-shown": "could be chance"}
 _APART = 14

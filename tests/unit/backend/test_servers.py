@@ -24,7 +24,8 @@ from harness import paths
 from harness.adapter import Item, Program, Scope, Server, Space
 from harness.backend import client
 from harness.backend.client import Deadlines, MemoryFault
-from harness.backend.servers import DEATHS, Service, Services
+from harness.backend.server_pool import Services
+from harness.backend.servers import DEATHS, Service
 from harness.backend.store import ChildStore
 from harness.backend.supervised import ServiceError
 from harness.machine import leftovers, ports

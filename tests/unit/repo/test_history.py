@@ -38,3 +38,14 @@ def test_a_long_history_is_not_held_once_for_each_commit_that_is_asked_for() -> 
     finally:
         tracemalloc.stop()
     assert peak < 10_000_000
+
+
+def test_the_ancestors_of_the_last_few_heads_are_remembered() -> None:
+    """Of five too, of which none had to go."""
+    names = [f"{at:040x}" for at in range(20)]
+    history = make({name: tuple(names[max(0, at - 1) : at]) for at, name in enumerate(names)})
+    kept = []
+    for name in names:
+        history.list_later(names[0], name)
+        kept.append(len(history._ancestors))
+    assert kept == [*range(1, 9), *[8] * 12]
