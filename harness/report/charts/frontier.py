@@ -61,16 +61,17 @@ def _find_point(results: Results, name: str) -> Point | None:
 
 def list_better(point: Point, points: Sequence[Point]) -> list[str]:
     """The rows that decide at least as much right for at most as many tokens, and one of both strictly, under every
-    read policy."""
+    read policy that both were played with: not every backend has a filter to ask with."""
     return [each.name for each in points if each.name != point.name and _beats(each, point)]
 
 
 def _beats(one: Point, other: Point) -> bool:
-    reads = {*one.right.by_read, *other.right.by_read} - {None} or {None}
+    played = {*one.right.by_read, *other.right.by_read} - {None} or {None}
+    reads = [read for read in played if _has(one.right, read) and _has(other.right, read)]
     leads = [
         (ways.count(_under(one.right, read)) - ways.count(_under(other.right, read)),
          ways.count(_under(other.paid, read)) - ways.count(_under(one.paid, read)))
-        if all(_has(each, read) for each in (one.right, one.paid, other.right, other.paid)) else (-1.0, -1.0)
+        if _has(one.paid, read) and _has(other.paid, read) else (-1.0, -1.0)
         for read in reads
     ]  # fmt: skip
     return all(min(each) >= 0 for each in leads) and any(max(each) > 0 for each in leads)

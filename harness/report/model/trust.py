@@ -88,7 +88,7 @@ def tell_inspected(results: Results, key: str) -> str | None:
     looked = [each.pooled for each in list_members(results, key, columns.DELETED.id) if each.definition.name in BYTES]
     if any(each.value is not None for each in looked):
         return ""
-    told = [reason for each in looked if not each.not_run for reason in each.reasons]
+    told = [reason for each in looked if each.unsupported or each.failed for reason in each.reasons]
     return words.visible(told[0], 120) if told else None
 
 

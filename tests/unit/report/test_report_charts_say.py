@@ -51,6 +51,15 @@ def test_who_is_beaten_is_named_with_who_beats_it(drawn: list[tuple[int, int, in
         assert set(frontier.list_better(points[at], points)) == beats
 
 
+def test_who_cannot_be_read_in_one_way_is_beaten_by_the_others() -> None:
+    """Only backends with filters are read with one: where that is not played, nobody wins or loses by it."""
+    plain = frontier.Point("plain", "append", reach(4, 5), reach(9, 9))
+    filtering = frontier.Point("filtering", "append", reach(5, 6, 3), reach(2, 2, 2))
+    unpaid = frontier.Point("unpaid", "append", reach(5, 6), reach(1))
+    points = [plain, filtering, unpaid]
+    assert [frontier.list_better(each, points) for each in points] == [["filtering"], [], []]
+
+
 COUNT = st.integers(0, 30).map(lambda hits: f"{hits}/30")
 
 
