@@ -90,10 +90,11 @@ def describe(results: Results) -> str:
     day = datetime.strptime(results.run.id[:8], "%Y%m%d")
     decisions = sum(story.decisions for story in results.stories)
     drills = len({cell.drill for cell in results.trust})
-    played = f"{words.plural(len(results.stories), 'story', 'stories')} with {words.plural(decisions, 'decision')}"
-    beside = f"{words.plural(results.run.conditions.headline_noise, 'other memory', 'other memories')}"
+    stories = words.format_count(len(results.stories), "story", "stories")
+    played = f"{stories} with {words.format_count(decisions, 'decision')}"
+    beside = f"{words.format_count(results.run.conditions.headline_noise, 'other memory', 'other memories')}"
     commit = (results.run.commit or "unknown")[:8]
-    return f"{day:%Y-%m-%d}, commit {commit}: {played} beside {beside}, and {words.plural(drills, 'drill')}."
+    return f"{day:%Y-%m-%d}, commit {commit}: {played} beside {beside}, and {words.format_count(drills, 'drill')}."
 
 
 def _tell_cold(board: Board) -> str:
@@ -131,7 +132,7 @@ def _tell_failed(board: Board, row: BoardRow) -> str:
 
 def _name(row: BoardRow) -> str:
     """As a command names it."""
-    return "*no memory*" if row.cold else f"`{words.visible(row.key, 80).replace('+', ',')}`"
+    return "*no memory*" if row.cold else f"`{words.make_visible(row.key, 80).replace('+', ',')}`"
 
 
 def _describe_row(row: BoardRow) -> str:
@@ -173,8 +174,8 @@ def replace_block(document: Path, block: str) -> None:
 def report(run: Path) -> Results:
     """Scores a packed run, and writes its page beside it; a run that was not complete says so, and is shown."""
     claims = None if run.name == SAMPLE.name else CLAIMS  # the sample tests nothing: it shows what a report is
-    common.report_run(common.open_run(run), out=common.beside(run), quiet=True, claims=claims)
-    out = common.beside(run)
+    common.report_run(common.open_run(run), out=common.find_report_folder(run), quiet=True, claims=claims)
+    out = common.find_report_folder(run)
     assert out
     return Results.model_validate_json((out / "results.json").read_text("utf-8"))
 

@@ -87,7 +87,7 @@ class Bench:
             reader="scripted", k=K, budget=800,
         )  # fmt: skip
         memories = noise.generate(self.story, self.repo, classifier, amount, trial.seed)
-        part = Part(trial, self.story, memories, engine.canaries(self.story, trial.seed), {})
+        part = Part(trial, self.story, memories, engine.make_canaries(self.story, trial.seed), {})
         host, own = GoldStore(controls.describe("drawing"), lambda: Drawing(classifier)), Own()
         with tempfile.TemporaryDirectory() as name, Writer(Path(name, "trial.jsonl")) as log:
             tools = Tools(

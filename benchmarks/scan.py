@@ -54,7 +54,7 @@ def plant(path: Path, canaries: dict[str, str], vectors: dict[str, bytes]) -> di
     with path.open("r+b") as file:
         for name, value in (canaries | vectors).items():
             if isinstance(value, str):
-                needle, planted[name] = draw.choice(list(encodings.of_text(value).items()))
+                needle, planted[name] = draw.choice(list(encodings.encode_text(value).items()))
             else:
                 half = np.frombuffer(value, "<f4").astype("<f2")
                 copies = ((value, "float32"), (half.tobytes(), "float16"), (half.astype("<f4").tobytes(), "near"))

@@ -62,13 +62,13 @@ def opened(root: Path, *backends: str, seeds: tuple[int, ...] = (1,)) -> Iterato
         cache=paths.cache_root(),
     )
     with Environment(settings) as environment:
-        yield environment, plan.trials(chosen, [scenario for scenario, _ in stories])
+        yield environment, plan.list_trials(chosen, [scenario for scenario, _ in stories])
 
 
 def main() -> None:
     others = Clock()
     client.open_memory = others.around(client.open_memory)
-    client.storage = others.around(client.storage)
+    client.ask_storage = others.around(client.ask_storage)
     client.RemoteMemory.close = others.around(client.RemoteMemory.close)  # type: ignore[method-assign]
     checks._work = others.around(checks._work)  # checks run as subprocesses
     whole = thread = 0.0
@@ -77,7 +77,7 @@ def main() -> None:
         opened(Path(name), "bm25", "chroma", seeds=SEEDS) as (environment, all_),
     ):
         for trial in all_:
-            told = plan.part(trial, environment.settings.stories[trial.scenario], None, "", "")
+            told = plan.make_part(trial, environment.settings.stories[trial.scenario], None, "", "")
             environment.stores.warm(engine.list_texts(told), "chroma")
             counted = trial.backend == "chroma" and trial.seed != SEEDS[0]
             others.seconds, began, before = 0.0, time.thread_time(), spent()

@@ -41,18 +41,18 @@ def cache_root() -> Path:
     return Path(os.environ.get("COLDWARM_CACHE") or _CACHE).absolute()
 
 
-def memories() -> Path:
+def find_memories() -> Path:
     """Where the memories of `coldwarm mcp` are kept, for good: below XDG_DATA_HOME."""
     return (
         Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share").absolute() / "coldwarm" / "memories"
     )
 
 
-def trials() -> Path:
+def find_trials() -> Path:
     """Where finished trials are kept for other runs."""
     return cache_root() / "trials"
 
 
-def proofs(cache: Path) -> Path:
+def find_proofs(cache: Path) -> Path:
     """Where plays of proofs are kept for later ones: COLDWARM_PROOFS, which may outlive a checkout, else the cache."""
     return Path(os.environ.get("COLDWARM_PROOFS") or cache / "proofs").absolute()

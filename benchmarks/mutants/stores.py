@@ -117,7 +117,7 @@ def _embeddings() -> Path:
 def _play_drills() -> Values:
     """Measure -> its status, and its value if there is one."""
     with (
-        leftovers.temporary() as root,
+        leftovers.make_temporary() as root,
         closing(EmbeddingCache(_embeddings(), Embedder())) as embeddings,
         Gateway(embeddings, StandIn()) as gateway,
     ):

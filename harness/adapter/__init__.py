@@ -4,7 +4,7 @@ Standard library only: this package is all that a child process needs besides th
 any environment in which its own SDK runs. What adapters import from here is stable; where inside it stands is not.
 """
 
-from harness.adapter.base import BaseAdapter, BaseMemory, applies, delete_and_add, find_installed, fits
+from harness.adapter.base import BaseAdapter, BaseMemory, delete_and_add, find_installed, fits, holds_at
 from harness.adapter.codec import encode, read_call, read_filter, read_item, read_message, to_wire
 from harness.adapter.contract import (
     CAPABILITIES,
@@ -38,9 +38,45 @@ from harness.adapter.contract import (
 from harness.adapter.embeddings import BATCH, embed
 
 __all__ = [
-    "BATCH", "CAPABILITIES", "CLOSED", "FILTERS", "NOT_OFFERED", "PLACE", "UNDECLARED", "Ack", "Adapter", "BaseAdapter",
-    "BaseMemory", "Call", "Filter", "Hit", "Item", "Layer", "Memory", "Message", "Operation", "Program", "Scope",
-    "Server", "Source", "Space", "Support", "Trait", "Unsupported", "Usage", "Verdict", "VerdictKind", "applies",
-    "delete_and_add", "embed", "encode", "find_installed", "fits", "read_call", "read_filter", "read_item",
-    "read_message", "to_wire",
+    "BATCH",
+    "CAPABILITIES",
+    "CLOSED",
+    "FILTERS",
+    "NOT_OFFERED",
+    "PLACE",
+    "UNDECLARED",
+    "Ack",
+    "Adapter",
+    "BaseAdapter",
+    "BaseMemory",
+    "Call",
+    "Filter",
+    "Hit",
+    "Item",
+    "Layer",
+    "Memory",
+    "Message",
+    "Operation",
+    "Program",
+    "Scope",
+    "Server",
+    "Source",
+    "Space",
+    "Support",
+    "Trait",
+    "Unsupported",
+    "Usage",
+    "Verdict",
+    "VerdictKind",
+    "delete_and_add",
+    "embed",
+    "encode",
+    "find_installed",
+    "fits",
+    "holds_at",
+    "read_call",
+    "read_filter",
+    "read_item",
+    "read_message",
+    "to_wire",
 ]  # fmt: skip

@@ -38,13 +38,13 @@ def _present(value: Any) -> dict[str, Any]:
     return {name: part for name in _list_names(kind) if (part := getattr(value, name)) is not None}
 
 
-def _fields(value: Any) -> dict[str, Any]:
+def _list_fields(value: Any) -> dict[str, Any]:
     if hasattr(value, "__dataclass_fields__"):
         return _present(value)
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
-encode = json.JSONEncoder(default=_fields, allow_nan=False).encode
+encode = json.JSONEncoder(default=_list_fields, allow_nan=False).encode
 """The JSON of `to_wire(value)`, in compiled code. Raises TypeError and ValueError for what has none."""
 
 

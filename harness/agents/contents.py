@@ -23,10 +23,10 @@ class Contents:
     streamed = False
 
     def __init__(self, body: bytes) -> None:
-        given = wire.document(body)
-        system = _read_texts(_object(given, "systemInstruction"))
-        settings = _object(given, "generationConfig")
-        mode = _object(_object(given, "toolConfig"), "functionCallingConfig").get("mode")
+        given = wire.parse_document(body)
+        system = _read_texts(_require_object(given, "systemInstruction"))
+        settings = _require_object(given, "generationConfig")
+        mode = _require_object(_require_object(given, "toolConfig"), "functionCallingConfig").get("mode")
         tools = [
             write_tool(
                 each.get("name"), each, "parametersJsonSchema" if "parametersJsonSchema" in each else "parameters"
@@ -52,7 +52,7 @@ class Contents:
         )
 
     def write(self, answer: Completion) -> dict[str, Any]:
-        text = wire.text_of({**wire.message_of(answer), "tool_calls": None})
+        text = wire.read_text({**wire.read_message(answer), "tool_calls": None})
         parts: list[dict[str, Any]] = [{"text": text}] if text else []
         parts += [
             {"functionCall": {"id": identity, "name": name, "args": read_object(arguments)}}
@@ -81,7 +81,7 @@ class StreamedContents(Contents):
     streamed = True
 
 
-def _object(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def _require_object(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Raises Refused."""
     found = given.get(name)
     if not isinstance(found, dict | None):
@@ -104,14 +104,14 @@ def _read_contents(contents: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
     for content in contents:
         parts = list_objects(content.get("parts"), "parts")
-        for each in (_object(part, "functionResponse") for part in parts if "functionResponse" in part):
-            result = _object(each, "response")
+        for each in (_require_object(part, "functionResponse") for part in parts if "functionResponse" in part):
+            result = _require_object(each, "response")
             text = result["output"] if isinstance(result.get("output"), str) else json.dumps(result)
             yield {"role": "tool", "tool_call_id": name(each, answered), "content": text}
         said = [found for part in parts if (found := _read_part(part))]
         calls = [
             write_call(each.get("name"), name(each, called), json.dumps(each.get("args") or {}))
-            for each in (_object(part, "functionCall") for part in parts if "functionCall" in part)
+            for each in (_require_object(part, "functionCall") for part in parts if "functionCall" in part)
         ]
         role = {"model": "assistant"}.get(str(content.get("role")), "user")
         if said or calls:
@@ -122,7 +122,7 @@ def _read_part(part: Mapping[str, Any]) -> dict[str, Any] | None:
     if "text" in part and not part.get("thought"):
         return {"type": "text", "text": str(part["text"])}
     if "inlineData" in part:
-        data = _object(part, "inlineData")
+        data = _require_object(part, "inlineData")
         url = f"data:{data.get('mimeType')};base64,{data.get('data')}"
         return {"type": "image_url", "image_url": {"url": url}}
     return None

@@ -30,7 +30,7 @@ from harness.gateway.chat import wire
 from harness.gateway.chat.client import Reply
 from harness.gateway.chat.normaliser import map_strings
 from harness.gateway.chat.route import write_usage
-from harness.gateway.chat.wire import ChatRequest, Refused, Spent, text_of
+from harness.gateway.chat.wire import ChatRequest, Refused, Spent, read_text
 from harness.gateway.endpoint import REFUSALS, read_body
 from harness.gateway.server import serve as start
 from harness.log.calls import ModelCall, ToolUse
@@ -88,9 +88,9 @@ class Conversation:
             if self.ended.is_set():
                 raise Refused(400, self.why, code="budget")
             request = self._write_request(asked.body)
-            self.met = self.met or any(self.wanted in text_of(each) for each in request["messages"])
+            self.met = self.met or any(self.wanted in read_text(each) for each in request["messages"])
             new = self._note_messages(request["messages"])
-            size = sum(map(self._size, map(text_of, request["messages"]))) + self._size(
+            size = sum(map(self._size, map(read_text, request["messages"]))) + self._size(
                 json.dumps(asked.body.get("tools"))
             )
             self.prompt += size
@@ -101,7 +101,7 @@ class Conversation:
             raise Refused(400, reply.why)
         usage = write_usage(Spent(reply.prompt, reply.completion, cached=reply.cached))
         finish = reply.finish or ("tool_calls" if reply.message.get("tool_calls") else "stop")
-        return wire.completion(
+        return wire.make_completion(
             f"step-{len(self.calls)}",
             reply.model,
             {"role": "assistant", "content": None, **reply.message},
@@ -135,7 +135,7 @@ class Conversation:
         """What is new to the model, but for the answers of tools, which belong to the step that used them."""
         new, met = [], Counter[str]()
         for message in messages:
-            text = text_of(message)
+            text = read_text(message)
             name = hashlib.sha256(
                 f"{message['role']} {message.get('tool_call_id')} {text}".encode("utf-8", "replace")
             ).hexdigest()
@@ -173,7 +173,7 @@ class Conversation:
             )
             if isinstance(each, dict):
                 self._open[str(each.get("id"))] = (len(self.calls), at)
-        self.completion += self.count(text_of(reply.message))
+        self.completion += self.count(read_text(reply.message))
         outcome = "acted" if reply.ending == "answered" else reply.ending
         self.calls.append(
             ModelCall(
@@ -207,7 +207,7 @@ def serve(conversation: Conversation, path: Path) -> Iterator[None]:
     """Answers at a socket, in threads."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(str(path))
-        server = start(application(conversation), listener, "model of a job")
+        server = start(build_application(conversation), listener, "model of a job")
         try:
             yield
         finally:
@@ -215,7 +215,7 @@ def serve(conversation: Conversation, path: Path) -> Iterator[None]:
             server.join()
 
 
-def application(talk: Conversation) -> Starlette:
+def build_application(talk: Conversation) -> Starlette:
     """Each of the formats, and the one model."""
 
     async def answer(request: Request) -> Response:

@@ -41,7 +41,7 @@ class Chat:
         return answer
 
     def stream(self, answer: Completion) -> Iterator[str]:
-        yield from (f"data: {json.dumps(each)}\n\n" for each in wire.chunks(answer))
+        yield from (f"data: {json.dumps(each)}\n\n" for each in wire.split_completion(answer))
         yield "data: [DONE]\n\n"
 
 
@@ -82,7 +82,7 @@ def write_event(event: Mapping[str, Any]) -> str:
 
 def list_calls(answer: Completion) -> list[tuple[str, str, str]]:
     """Id, name and arguments of the tool calls in an answer; what a model wrote is not trusted to be whole."""
-    calls = wire.message_of(answer).get("tool_calls")
+    calls = wire.read_message(answer).get("tool_calls")
     found = [each for each in calls if isinstance(each, dict)] if isinstance(calls, list) else []
     functions = (each["function"] if isinstance(each.get("function"), dict) else {} for each in found)
     return [

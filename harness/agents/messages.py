@@ -28,7 +28,7 @@ class Messages:
     """A request for `/v1/messages`."""
 
     def __init__(self, body: bytes) -> None:
-        given = wire.document(body)
+        given = wire.parse_document(body)
         told = given.get("system")
         system = [{"role": "system", "content": join_texts(told, "system")}] if told else []
         messages = list_objects(given.get("messages"), "messages")
@@ -55,7 +55,7 @@ class Messages:
         )
 
     def write(self, answer: Completion) -> dict[str, Any]:
-        text = wire.text_of({**wire.message_of(answer), "tool_calls": None})
+        text = wire.read_text({**wire.read_message(answer), "tool_calls": None})
         content: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
         content += [
             {"type": "tool_use", "id": identity, "name": name, "input": read_object(arguments)}

@@ -247,6 +247,6 @@ def fill(text: str, values: Mapping[str, str]) -> str:
     return _NAME.sub(lambda found: values[found[1]], text)
 
 
-def cpu() -> str:
+def name_processor() -> str:
     """The kind of this machine's processor, as Node names it."""
     return {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(os.uname().machine.lower(), os.uname().machine)

@@ -39,7 +39,9 @@ _COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 def install(profile: Profile) -> Environment | None:
     """Installs the packages of a program in an environment of their own; None: it has none. Raises EnvironmentFault."""
-    return _install(profile.name, tuple(profiles.fill(each, {"cpu": profiles.cpu()}) for each in profile.packages))
+    return _install(
+        profile.name, tuple(profiles.fill(each, {"cpu": profiles.name_processor()}) for each in profile.packages)
+    )
 
 
 @cache
@@ -77,7 +79,7 @@ class Job:
 
     def run(self, stop: threading.Event) -> Finished:
         """To its end, or until it is to be ended. Raises OSError if it cannot be started."""
-        contained = bubblewrap.available()
+        contained = bubblewrap.is_available()
         free = {} if contained else ports.free(["model"])
         if free is None:
             raise OSError("no port is free")
@@ -136,7 +138,7 @@ class Job:
             "goal": self.goal, "url": f"http://127.0.0.1:{port}/v1", "model": self.model, "key": KEY,
             "memory": str(home / "bin" / "memory"), "home": str(home), "tree": str(tree),
             "packages": str(self.environment.folder if self.environment else ""),
-            "here": str(Path(self.profile.folder).resolve()), "cpu": profiles.cpu(),
+            "here": str(Path(self.profile.folder).resolve()), "cpu": profiles.name_processor(),
         }  # fmt: skip
 
     def _write_files(self, values: Mapping[str, str], sockets: Path) -> None:

@@ -69,8 +69,8 @@ class AgentReader:
         if self._way != "tools" and not self._profile.own_file:
             raise ReaderError(f"{self._profile.name} has no memory file of its own: its profile names no `own_file`")
         if missing := extras.explain_missing(["mcp"]):
-            raise ReaderError(extras.lacks(missing[0], "an agent program's memory"))
-        if not bubblewrap.available() and not os.environ.get(UNCONTAINED):
+            raise ReaderError(extras.explain_lack(missing[0], "an agent program's memory"))
+        if not bubblewrap.is_available() and not os.environ.get(UNCONTAINED):
             raise ReaderError(
                 "an agent program runs what its model says, and bubblewrap is not here, or may not do its work: "
                 f"install it, or set {UNCONTAINED}=1 on a machine that holds nothing else"
@@ -109,7 +109,7 @@ class AgentReader:
     def _play_round(self, job: Job, context: Context, toolbox: Toolbox, said: str) -> Outcome:
         assert context.ask_model is not None, "a reader with a model is lent one"
         desk, paid = toolbox.desk, toolbox.seen.tokens
-        with leftovers.temporary() as room:
+        with leftovers.make_temporary() as room:
             notes = own_file.write_notes(toolbox, WARM) if context.policy is not None and self._way != "tools" else ""
             talk = Conversation(
                 self._profile, self._model, context.seed, context.at.date(), context.ask_model, context.count,

@@ -21,7 +21,7 @@ class Responses:
     """A request for `/v1/responses`."""
 
     def __init__(self, body: bytes) -> None:
-        given = wire.document(body)
+        given = wire.parse_document(body)
         self._spaces: dict[str, tuple[str, str]] = {}
         self._free: set[str] = set()
         said = given.get("input")
@@ -57,7 +57,7 @@ class Responses:
 
     def write(self, answer: Completion) -> dict[str, Any]:
         name, cut = answer["id"], answer["choices"][0]["finish_reason"] == "length"
-        text = wire.text_of({**wire.message_of(answer), "tool_calls": None})
+        text = wire.read_text({**wire.read_message(answer), "tool_calls": None})
         part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
         said = {"type": "message", "id": f"{name}-m", "role": "assistant", "status": "completed", "content": [part]}
         calls = [self._write_call(f"{name}-{at}", *each) for at, each in enumerate(list_calls(answer))]

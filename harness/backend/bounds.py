@@ -31,15 +31,15 @@ COUNT = 2**53
 """The largest count that every reader of a log takes for the same number."""
 
 
-def of_recall(hits: Sequence[Hit]) -> str | None:
+def check_recall(hits: Sequence[Hit]) -> str | None:
     """Which limit they exceed, in words; None for none. All of them together are read, too."""
     parts = len(hits) + sum(sum(map(hit.text.count, "\r\n")) for hit in hits)
     if parts > PARTS:
         return f"{parts:,} memories and lines; at most {PARTS:,} are read"
-    return of_hits(hits, RECALLED)
+    return check_hits(hits, RECALLED)
 
 
-def of_hits(hits: Sequence[Hit], total: int | None = None) -> str | None:
+def check_hits(hits: Sequence[Hit], total: int | None = None) -> str | None:
     """Which limit one of these memories exceeds, in words; None for none.
 
     Args:
@@ -62,17 +62,17 @@ def of_hits(hits: Sequence[Hit], total: int | None = None) -> str | None:
     return None
 
 
-def of_ids(ids: Iterable[str]) -> str | None:
+def check_ids(ids: Iterable[str]) -> str | None:
     longest = max(map(len, ids), default=0)
     return f"an id of {longest:,} characters; at most {ID:,} are read" if longest > ID else None
 
 
-def of_texts(texts: Iterable[str]) -> str | None:
+def check_texts(texts: Iterable[str]) -> str | None:
     longest = max(map(len, texts), default=0)
     return f"a text of {longest:,} characters; at most {TEXT:,} are read" if longest > TEXT else None
 
 
-def of_usage(usage: Usage) -> str | None:
+def check_usage(usage: Usage) -> str | None:
     """What no count can be: that is a breach."""
     wrong = {name: n for name, n in vars(usage).items() if not 0 <= n <= COUNT}
     return ", ".join(f"{name} is {n if abs(n) <= COUNT else 'beyond 2^53'}" for name, n in wrong.items()) or None

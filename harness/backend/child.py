@@ -231,7 +231,9 @@ class Child:
     def _late(self, op: str, seconds: float) -> MemoryFault:
         """The fault of a call whose time is over; the child is killed."""
         stopped = self._stopped >= STOPPED and not self._owns_up(signal.SIGSTOP)
-        lack = "something outside of the run has stopped its process" if stopped else shortage.of_memory(self._held)
+        lack = (
+            "something outside of the run has stopped its process" if stopped else shortage.explain_memory(self._held)
+        )
         self.kill()
         if lack:
             return self._fault("machine", op, f"{lack}; no answer within {seconds:g} s")
@@ -337,7 +339,7 @@ class Child:
     def output(self, limit: int = 65536) -> str:
         """The end of what the adapter printed."""
         try:
-            return files.tail(self._output, limit).decode("utf-8", "replace")
+            return files.read_tail(self._output, limit).decode("utf-8", "replace")
         except OSError:  # the adapter may have put anything in its place
             return ""
 
@@ -354,7 +356,7 @@ class Child:
         if not self._secrets:
             return
         with contextlib.suppress(OSError):
-            printed = files.tail(self._output, PRINTED)
+            printed = files.read_tail(self._output, PRINTED)
             clean = self._redactor.data(printed)
             if clean != printed or self._output.stat().st_size > PRINTED:
                 self._output.unlink()

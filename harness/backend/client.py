@@ -115,7 +115,7 @@ class RemoteMemory:
             raise MemoryFault(Fault(kind="limit", op=op, message=limit), alive=True)
 
     def _check_acks(self, op: str, acks: Sequence[Ack]) -> None:
-        self._within(op, bounds.of_ids(name for ack in acks for name in ack.ids))
+        self._within(op, bounds.check_ids(name for ack in acks for name in ack.ids))
 
     def _as_many(self, op: str, values: list[T], wanted: Sequence[Any]) -> list[T]:
         if len(values) != len(wanted):
@@ -157,7 +157,7 @@ class RemoteMemory:
         hits = self._list(HITS, op, query, scope, k, *more, items=self._pool)
         if len(hits) > k and self.description.support["ranked"].supported:
             raise self._breach(op, f"returned {len(hits)} hits for k = {k}")
-        self._within(op, bounds.of_recall(hits))
+        self._within(op, bounds.check_recall(hits))
         return hits
 
     def entries(self, scope: Scope) -> list[Hit]:
@@ -169,7 +169,7 @@ class RemoteMemory:
         exceeded: list[str] = []
 
         def check(page: list[Hit]) -> None:
-            if limit := bounds.of_hits(page):
+            if limit := bounds.check_hits(page):
                 exceeded.append(limit)
             if not exceeded:
                 take(page)
@@ -179,12 +179,12 @@ class RemoteMemory:
 
     def get(self, scope: Scope, memory_id: str) -> Hit | None:
         hit = self._call(HIT, "get", scope, memory_id)
-        self._within("get", bounds.of_hits([hit] if hit else []))
+        self._within("get", bounds.check_hits([hit] if hit else []))
         return hit
 
     def history(self, scope: Scope, memory_id: str) -> list[str]:
         texts = self._list(TEXTS, "history", scope, memory_id)
-        self._within("history", bounds.of_texts(texts))
+        self._within("history", bounds.check_texts(texts))
         return texts
 
     def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
@@ -210,7 +210,7 @@ class RemoteMemory:
 
     def snapshot(self) -> str:
         mark = self._must(TEXT, "snapshot", items=self._pool)
-        self._within("snapshot", bounds.of_texts([mark]))
+        self._within("snapshot", bounds.check_texts([mark]))
         return mark
 
     def restore(self, mark: str) -> None:
@@ -218,7 +218,7 @@ class RemoteMemory:
 
     def usage(self) -> Usage | None:
         usage = self._call(USAGE, "usage")
-        if usage and (wrong := bounds.of_usage(usage)):
+        if usage and (wrong := bounds.check_usage(usage)):
             raise self._breach("usage", wrong)
         return usage
 
@@ -260,14 +260,14 @@ def declare(
 ) -> Declaration:
     """What an adapter with these settings declares; asked where nothing that it needs has to be installed or set."""
     with Child(adapter, home, deadlines, launch) as child:
-        child.withhold(*withheld(settings))
+        child.withhold(*list_secrets(settings))
         declared = child.call(DECLARATION, "declare", settings, seconds=deadlines.open)
         if declared is None:
             raise MemoryFault(Fault(kind="breach", op="declare", message="answered nothing"), alive=True)
         return declared.model_copy(update={"problem": child.redact(" ".join(declared.problem.split()))})
 
 
-def withheld(settings: Mapping[str, str], names: Iterable[str] = ()) -> tuple[str, ...]:
+def list_secrets(settings: Mapping[str, str], names: Iterable[str] = ()) -> tuple[str, ...]:
     """The secrets among settings, and in the environment by these names."""
     lent = (os.environ.get(name, "") for name in names)
     return (*(value for key, value in settings.items() if SECRET.search(key)), *lent)
@@ -275,7 +275,7 @@ def withheld(settings: Mapping[str, str], names: Iterable[str] = ()) -> tuple[st
 
 def _describe(child: Child, settings: Mapping[str, str]) -> Description:
     """MemoryFault also where the environment lacks a secret that the adapter opens with."""
-    child.withhold(*withheld(settings))
+    child.withhold(*list_secrets(settings))
     described = child.call(DESCRIPTION, "describe", settings, seconds=child.deadlines.open)
     if described is None:
         raise MemoryFault(Fault(kind="breach", op="describe", message="answered nothing"), alive=True)
@@ -289,7 +289,7 @@ def open_memory(
     adapter: str, space: Space, home: Path, deadlines: Deadlines = Deadlines(), launch: Launcher = spawn
 ) -> RemoteMemory:
     """A fresh process with the store at `space.root` open."""
-    child = Child(adapter, home, deadlines, launch, _ports(space))
+    child = Child(adapter, home, deadlines, launch, _list_ports(space))
     try:
         described = _describe(child, space.settings)
         if described.unfit:
@@ -301,20 +301,20 @@ def open_memory(
         lent = {name: os.environ[name] for name in described.secrets}
         child.withhold(*lent.values())
         opened = replace(space, settings={**space.settings, **lent})
-        child.call(NOTHING, "open", _to_wire(opened), seconds=deadlines.open)
+        child.call(NOTHING, "open", _encode_space(opened), seconds=deadlines.open)
     except MemoryFault:
         child.kill()
         raise
     return RemoteMemory(child, described)
 
 
-def storage(
+def ask_storage(
     adapter: str, space: Space, home: Path, deadlines: Deadlines = Deadlines(), launch: Launcher = spawn
 ) -> list[Layer]:
     """Where the adapter says that data may lie; asked without opening the store."""
-    with Child(adapter, home, deadlines, launch, _ports(space)) as child:
-        child.withhold(*withheld(space.settings))
-        layers = child.call(LAYERS, "storage", _to_wire(space), seconds=deadlines.call) or []
+    with Child(adapter, home, deadlines, launch, _list_ports(space)) as child:
+        child.withhold(*list_secrets(space.settings))
+        layers = child.call(LAYERS, "storage", _encode_space(space), seconds=deadlines.call) or []
     if len(layers) > bounds.LAYERS:
         complaint = f"{len(layers):,} layers; at most {bounds.LAYERS} are looked at"
         raise MemoryFault(Fault(kind="limit", op="storage", message=complaint), alive=True)
@@ -334,9 +334,9 @@ def compact(
     Args:
         servers: Ports that it may ask for that.
     """
-    with Child(adapter, home, deadlines, launch, (*_ports(space), *servers)) as child:
-        child.withhold(*withheld(space.settings))
-        child.call(NOTHING, "compact", _to_wire(space), seconds=deadlines.open)
+    with Child(adapter, home, deadlines, launch, (*_list_ports(space), *servers)) as child:
+        child.withhold(*list_secrets(space.settings))
+        child.call(NOTHING, "compact", _encode_space(space), seconds=deadlines.open)
 
 
 def write_program(
@@ -352,7 +352,7 @@ def write_program(
         return child.call(TEXT, "program", settings, to_wire(list(calls)), seconds=deadlines.call) or ""
 
 
-def _ports(space: Space) -> tuple[int, ...]:
+def _list_ports(space: Space) -> tuple[int, ...]:
     """The ports behind which the models and the server of a space are."""
     places = [urlsplit(url) for url in (space.gateway, space.service) if url]
     return tuple(place.port or (443 if place.scheme == "https" else 80) for place in places)
@@ -366,5 +366,5 @@ def serve(
         return child.call(SERVER, "serve", gateway, seconds=deadlines.call)
 
 
-def _to_wire(space: Space) -> dict[str, Any]:
+def _encode_space(space: Space) -> dict[str, Any]:
     return {key: value for key, value in vars(space).items() if value is not None}

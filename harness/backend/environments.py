@@ -131,7 +131,7 @@ def begin(spec: Spec) -> Future[Environment]:
     def work() -> None:
         try:
             with SIDE_BY_SIDE:
-                found.set_result(_environment(spec))
+                found.set_result(_find_environment(spec))
         except BaseException as error:
             found.set_exception(error)
 
@@ -139,14 +139,14 @@ def begin(spec: Spec) -> Future[Environment]:
     return found
 
 
-def of(spec: Spec) -> Environment:
+def get_environment(spec: Spec) -> Environment:
     """The environment of a spec with a release of its own, made if need be. Raises as the future of `begin` does."""
     return begin(spec).result()
 
 
 def add_lock(spec: Spec) -> Spec:
     """A spec with the lock of its environment, if it has one: wherever it is sent, the same is installed."""
-    return spec.model_copy(update={"lock": of(spec).lock}) if spec.pinned else spec
+    return spec.model_copy(update={"lock": get_environment(spec).lock}) if spec.pinned else spec
 
 
 def split(release: str) -> tuple[str, str | None]:
@@ -160,9 +160,9 @@ def is_version(python: str) -> bool:
     return bool(_VERSION.fullmatch(python))
 
 
-def _environment(spec: Spec) -> Environment:
-    base = _base(spec)
-    needed = _requirements(spec, base)
+def _find_environment(spec: Spec) -> Environment:
+    base = _find_base(spec)
+    needed = _list_requirements(spec, base)
     try:
         return provide(_name(spec), needed, base, spec.lock)
     except EnvironmentFault as fault:
@@ -184,7 +184,7 @@ def provide(name: str, needed: tuple[str, ...], base: Interpreter, lock: str = "
         with suppress(FileNotFoundError):  # somebody removes it just now
             return _use(kept, name)
     lock = lock or _resolve(name, needed, base)
-    folder = root() / hashlib.sha256(f"{base.version}\n{lock}".encode()).hexdigest()[:16]
+    folder = find_root() / hashlib.sha256(f"{base.version}\n{lock}".encode()).hexdigest()[:16]
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _claim(folder):
         if found := _read(folder):
@@ -221,7 +221,7 @@ def _use(found: Environment, name: str) -> Environment:
     return Environment(found.folder, made, found.fresh)
 
 
-def _base(spec: Spec) -> Interpreter:
+def _find_base(spec: Spec) -> Interpreter:
     """The interpreter that the environment is made of: ours, one at a path, or a version that uv finds."""
     if not spec.python or not is_version(spec.python):
         return find(spec.python or sys.executable)
@@ -233,7 +233,7 @@ def _base(spec: Spec) -> Interpreter:
     return find(found.strip())
 
 
-def _requirements(spec: Spec, base: Interpreter) -> tuple[str, ...]:
+def _list_requirements(spec: Spec, base: Interpreter) -> tuple[str, ...]:
     """What the adapter declares, its own package at the release that was asked for."""
     first, *rest = _list_packages(spec)
     release, _ = split(spec.release)
@@ -254,7 +254,7 @@ def _list_packages(spec: Spec) -> list[str]:
     entry = registry.find(spec)
     if entry.reference is None:
         raise RegistryError(f"backend '{_name(spec)}': a control without an adapter has no releases")
-    with leftovers.temporary() as home:
+    with leftovers.make_temporary() as home:
         declared = client.declare(entry.reference, home / "home", settings=spec.settings)
     if declared.problem:
         raise RegistryError(f"backend '{_name(spec)}': {declared.problem}")
@@ -301,13 +301,13 @@ def _name(spec: Spec) -> str:
 # --- the cache ----------------------------------------------------------------------------------------------------
 
 
-def root() -> Path:
+def find_root() -> Path:
     return paths.cache_root() / "environments"
 
 
 def list_made() -> list[Environment]:
     """All that are whole, the one that was used last at the end."""
-    found = filter(None, map(_read, root().glob("*")))
+    found = filter(None, map(_read, find_root().glob("*")))
     return sorted(found, key=lambda each: each.used)
 
 
@@ -324,7 +324,7 @@ def remove(found: Environment) -> bool:
 
 def sweep() -> None:
     """Removes what somebody who was killed has left half made."""
-    for part in root().glob("*.part-*"):
+    for part in find_root().glob("*.part-*"):
         folder = part.with_name(part.name.partition(".")[0])
         with suppress(TimeoutError), _claim(folder, seconds=0):
             leftovers.remove(part)
@@ -375,7 +375,7 @@ def list_releases(spec: Spec, above: str, below: str) -> list[str]:
 
     Raises EnvironmentFault.
     """
-    first, base = _list_packages(spec)[0], _base(spec)
+    first, base = _list_packages(spec)[0], _find_base(spec)
     try:
         return list(releases.descend(first, base.path, above, below))[::-1]
     except Refused as error:

@@ -59,7 +59,7 @@ def spawn(
     adapter: str, descriptor: int, home: Path, output: int, ports: Ports, python: str = sys.executable
 ) -> Running:
     """A new interpreter."""
-    found = staging.modules(adapter, home.parent, python)
+    found = staging.find_modules(adapter, home.parent, python)
     command = [python, "-m", "harness.backend.worker", str(descriptor), adapter]
     return _start(command, home, output, found.path, make_sandbox(found.reads, (str(home.parent),), ports))
 
@@ -75,7 +75,7 @@ def _start(
         stderr=output,
         pass_fds=(int(command[-2]),),
         env={
-            **environment(home),
+            **make_environment(home),
             "PYTHONPATH": os.pathsep.join(path),
             "COLDWARM_SANDBOX": json.dumps(vars(sandbox)),
         },
@@ -84,7 +84,7 @@ def _start(
     )
 
 
-def environment(home: Path) -> dict[str, str]:
+def make_environment(home: Path) -> dict[str, str]:
     """The environment of a child, equal for every backend: no key, no proxy, no telemetry, one thread for each library
     that asks.
     """
@@ -179,7 +179,7 @@ class ForkServer:
         """None if it cannot be used: an import failed, took too long, or left a thread."""
         (home / "tmp").mkdir(parents=True, exist_ok=True)
         below = home.parent.parent  # where its children are to live
-        found = staging.modules(adapter, below, python)
+        found = staging.find_modules(adapter, below, python)
         ours, theirs = socket.socketpair()
         with theirs, (home / "output.txt").open("ab") as output:
             command = [python, "-m", "harness.backend.worker", "--fork", str(theirs.fileno()), adapter]
@@ -196,7 +196,7 @@ class ForkServer:
     def fork(self, descriptor: int, home: Path, output: int, ports: Ports) -> Running | None:
         """A child on this descriptor; None if this parent can no longer fork."""
         sandbox = vars(make_sandbox(self._reads, (str(home.parent),), ports))
-        request = json.dumps({"env": environment(home), "cwd": str(home), "sandbox": sandbox}).encode()
+        request = json.dumps({"env": make_environment(home), "cwd": str(home), "sandbox": sandbox}).encode()
         with self._lock:
             try:
                 socket.send_fds(self._link, [request], [descriptor, output])

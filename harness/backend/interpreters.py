@@ -21,25 +21,25 @@ _ABSENT = re.compile(r"raised in \w+: RuntimeError: (\S+ is not installed; .*)",
 _RELEASE = re.compile(r"v?(\d[\w.!+-]*)")
 
 
-def path(spec: Spec) -> str:
+def find_interpreter(spec: Spec) -> str:
     """The interpreter of a spec: that of its environment, made if need be, or the one that it names, else ours.
 
     Raises RegistryError, and MemoryFault for an environment that cannot be made.
     """
     if spec.pinned:
-        return environments.of(spec).python
+        return environments.get_environment(spec).python
     return find(spec.python).path if spec.python else sys.executable
 
 
-def launcher(spec: Spec, launch: Launcher = spawn) -> Launcher:
+def make_launcher(spec: Spec, launch: Launcher = spawn) -> Launcher:
     """Starts children in the interpreter of the spec. Raises as `path` does."""
-    return partial(launch, python=path(spec)) if spec.python or spec.pinned else launch
+    return partial(launch, python=find_interpreter(spec)) if spec.python or spec.pinned else launch
 
 
 def show(spec: Spec) -> Mapping[str, str]:
     """The settings as they may be written down, which Python it is, if not ours, and what is installed there."""
     if spec.pinned:
-        found = environments.of(spec)
+        found = environments.get_environment(spec)
         return {**spec.shown, registry.PYTHON: found.made.python, "lock": found.digest[:16]}
     return {**spec.shown, registry.PYTHON: find(spec.python).shown} if spec.python else spec.shown
 
@@ -70,16 +70,18 @@ def name_releases(specs: Iterable[Spec]) -> tuple[Spec, ...]:
     alike: dict[str, dict[str, Interpreter]] = defaultdict(dict)
     for spec, interpreter, release in unnamed:
         if interpreter:
-            alike[_as(spec, release).label][interpreter.path] = interpreter
+            alike[_make_spec(spec, release).label][interpreter.path] = interpreter
     return tuple(
-        _as(spec, release + _distinguish(interpreter, alike[_as(spec, release).label], spec), interpreter.path)
+        _make_spec(
+            spec, release + _distinguish(interpreter, alike[_make_spec(spec, release).label], spec), interpreter.path
+        )
         if interpreter
         else spec
         for spec, interpreter, release in unnamed
     )
 
 
-def again(spec: Spec, python: str | None) -> Spec:
+def restore_interpreter(spec: Spec, python: str | None) -> Spec:
     """A spec that was written down, with its interpreter where there is one. RegistryError: it has another release."""
     if not spec.release:
         return spec
@@ -97,10 +99,10 @@ def _name_release(spec: Spec) -> Spec:
     if not spec.pinned or not spec.python:
         return spec
     version = spec.python if environments.is_version(spec.python) else find(spec.python).version
-    return _as(spec, f"{spec.release}-py{version}")
+    return _make_spec(spec, f"{spec.release}-py{version}")
 
 
-def _as(spec: Spec, release: str, python: str | None = None) -> Spec:
+def _make_spec(spec: Spec, release: str, python: str | None = None) -> Spec:
     return spec.model_copy(update={"release": release, "python": python or spec.python})
 
 
@@ -119,8 +121,10 @@ def _release(spec: Spec) -> str:
     if entry.reference is None:
         raise RegistryError(f"backend '{spec.adapter}' is a control without an adapter: it has no interpreter")
     try:
-        with leftovers.temporary() as home:
-            description = client.describe(entry.reference, home / "home", launch=launcher(spec), settings=spec.settings)
+        with leftovers.make_temporary() as home:
+            description = client.describe(
+                entry.reference, home / "home", launch=make_launcher(spec), settings=spec.settings
+            )
         release = _RELEASE.match(description.version)
     except MemoryFault:  # why is told where it is to be played
         release = None

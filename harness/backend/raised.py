@@ -19,14 +19,14 @@ CAUSES = 10
 def describe(error: BaseException, module: str) -> dict[str, Any]:
     """What an adapter of that module raised; whatever its class does when it is looked at, this is an answer."""
     try:
-        trace = _plain("".join(traceback.format_exception(error)))[-8000:]
+        trace = _replace_surrogates("".join(traceback.format_exception(error)))[-8000:]
     except BaseException:
         trace = ""
     return {
         "kind": "refused" if _is(error, Unsupported) else "raised",
         "message": _spell(error),
         "at": _locate(error, module.partition(".")[0]),
-        "causes": [_spell(each)[:500] for each in islice(_causes(error), CAUSES)],
+        "causes": [_spell(each)[:500] for each in islice(_list_causes(error), CAUSES)],
         "trace": trace,
     }
 
@@ -37,22 +37,22 @@ def _is(error: BaseException, kind: type[E]) -> TypeGuard[E]:
 
 
 def _spell(error: BaseException) -> str:
-    return f"{_plain(type(error).__name__)}: {text_of(error)}"[:2000]
+    return f"{_replace_surrogates(type(error).__name__)}: {describe_error(error)}"[:2000]
 
 
-def text_of(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     try:
-        return _plain(str(error))
+        return _replace_surrogates(str(error))
     except BaseException as other:
-        return f"(its text cannot be shown: its __str__ raised {_plain(type(other).__name__)})"
+        return f"(its text cannot be shown: its __str__ raised {_replace_surrogates(type(other).__name__)})"
 
 
-def _plain(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """Half a pair of surrogates is no text that could be written down."""
     return str(text).encode("utf-8", "backslashreplace").decode()
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
+def _list_causes(error: BaseException) -> Iterator[BaseException]:
     """What led to an error, the nearest first; of several at once, each."""
     found, seen = [error], {id(error)}
     while found:
@@ -74,5 +74,5 @@ def _locate(error: BaseException, own: str) -> str:
         for root in filter(None, sys.path):
             below = Path(name).relative_to(root).as_posix() if Path(name).is_relative_to(root) else ""
             if below.partition("/")[0].removesuffix(".py") == own:
-                return f"{_plain(below)}:{line}"
+                return f"{_replace_surrogates(below)}:{line}"
     return ""

@@ -82,7 +82,7 @@ def parse(text: str) -> Spec:
     return Spec(adapter=name, python=given.pop(PYTHON, None), settings=given, release=release, pinned=bool(pinned))
 
 
-def allowance(text: str) -> tuple[str, int]:
+def parse_allowance(text: str) -> tuple[str, int]:
     """Backend and how many of its calls may fail; a label may hold an equal sign itself. Raises ValueError."""
     name, _, count = text.rpartition("=")
     if not name or not count.isdecimal():

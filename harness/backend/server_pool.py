@@ -48,7 +48,7 @@ class Services:
                     service.release()
 
     def _find(self, adapter: str, python: str) -> tuple[Service, threading.Lock] | None:
-        with leftovers.temporary() as home:
+        with leftovers.make_temporary() as home:
             server = client.serve(adapter, self._gateway, home / "home", launch=partial(spawn, python=python))
         if server is None:
             return None

@@ -39,7 +39,7 @@ def find_named(server: Server) -> str | None:
 def explain_missing(server: Server) -> str | None:
     """Why it cannot be had, in one line that says what to do; None if it is installed, or named and healthy."""
     if url := find_named(server):
-        healthy = ports.answers(url, server.programs[-1].health)
+        healthy = ports.is_answered(url, server.programs[-1].health)
         return None if healthy else f"{server.variable} names {url}, where no healthy server answers"
     for program in server.programs:
         if any(not shutil.which(command[0]) for command in (program.argv, *program.setup)):
@@ -298,7 +298,7 @@ class Service:
         return self._supervisor.ask(op, *args)
 
     def _answers(self, program: Program) -> bool:
-        return ports.answers(f"http://127.0.0.1:{self._ports[program.name]}", program.health)
+        return ports.is_answered(f"http://127.0.0.1:{self._ports[program.name]}", program.health)
 
     def _in_time(self, name: str, deadline: float) -> None:
         if time.monotonic() > deadline:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from harness import paths
 from harness.machine import leftovers
-from harness.machine.sandbox import around
+from harness.machine.sandbox import list_beside
 from harness.machine.site_packages import list_outside
 
 ALLOW = "COLDWARM_ALLOW_READ"
@@ -56,7 +56,7 @@ class Modules:
     reads: tuple[str, ...]
 
 
-def modules(adapter: str, own: Path, python: str = sys.executable) -> Modules:
+def find_modules(adapter: str, own: Path, python: str = sys.executable) -> Modules:
     """What a child of this adapter imports from and reads.
 
     Args:
@@ -65,27 +65,29 @@ def modules(adapter: str, own: Path, python: str = sys.executable) -> Modules:
     """
     own = own.resolve()
     direct, links = list[Path](), dict[str, Path]()
-    for place in _places(adapter, python):
+    for place in _list_places(adapter, python):
         if _clear(place, own):
             direct.append(place)
         else:
             links = {entry.name: entry for entry in sorted(place.iterdir()) if _clear(entry, own)} | links
-    links = {each.name: each for each in _here(adapter, links) if _clear(each, own)} | links
-    links |= _lent(adapter, python)
+    links = {each.name: each for each in _find_here(adapter, links) if _clear(each, own)} | links
+    links |= _find_lent(adapter, python)
     stage = _stage(adapter, links)
     lent = [
         *paths.list_paths(ALLOW),
-        *_prefixes(python),
+        *_list_prefixes(python),
         *_list_packages(python),
         *paths.list_paths("LD_LIBRARY_PATH"),
         *paths.SERVERS.glob("*/venv"),
     ]
-    beside = [part for each in dict.fromkeys(lent) if each.exists() for part in around(each, (*_hidden(), own))]
+    beside = [
+        part for each in dict.fromkeys(lent) if each.exists() for part in list_beside(each, (*_list_hidden(), own))
+    ]
     path = (str(stage), *map(str, direct))
     return Modules(path, (*path, *map(str, links.values()), *map(str, beside)))
 
 
-def _hidden() -> tuple[Path, ...]:
+def _list_hidden() -> tuple[Path, ...]:
     """What no child may see, even where it lies in a folder that is lent."""
     ours = ("harness", "tasks") if paths.INSTALLED else ("fixtures", "reports", "tasks", "tests", ".git")
     return (*(paths.ROOT / name for name in ours), paths.RUNS, paths.cache_root())
@@ -94,11 +96,11 @@ def _hidden() -> tuple[Path, ...]:
 def _clear(place: Path, own: Path) -> bool:
     """Whether nothing hidden lies there, nor the folder of the child among those of others."""
     place = place.resolve()
-    within = any(each == place or each in place.parents for each in _hidden())
-    return not within and not any(place == each or place in each.parents for each in (*_hidden(), own))
+    within = any(each == place or each in place.parents for each in _list_hidden())
+    return not within and not any(place == each or place in each.parents for each in (*_list_hidden(), own))
 
 
-def _places(adapter: str, python: str) -> Iterator[Path]:
+def _list_places(adapter: str, python: str) -> Iterator[Path]:
     """Folders of adapters beside the checkout's: those of COLDWARM_ADAPTER_PATH, and where else it is installed.
 
     Installed, all packages lie beside the suite, and a folder cannot be listed when something in it is hidden.
@@ -109,14 +111,16 @@ def _places(adapter: str, python: str) -> Iterator[Path]:
         if place != paths.ROOT and place.is_dir():
             yield place
     module = _list_installed(adapter)
-    if module is not None and not _within(module.parent, (paths.ROOT, *_prefixes(python), *_prefixes(sys.executable))):
+    if module is not None and not _lies_within(
+        module.parent, (paths.ROOT, *_list_prefixes(python), *_list_prefixes(sys.executable))
+    ):
         yield module.parent
 
 
-def _lent(adapter: str, python: str) -> Mapping[str, Path]:
+def _find_lent(adapter: str, python: str) -> Mapping[str, Path]:
     """An adapter that is installed beside our packages: another interpreter gets it alone, as it has its own."""
     module = _list_installed(adapter)
-    if python == sys.executable or module is None or not _within(module, _prefixes(sys.executable)):
+    if python == sys.executable or module is None or not _lies_within(module, _list_prefixes(sys.executable)):
         return {}
     return {} if module.stem in ("adapters", "harness", "tasks") else {module.name: module}
 
@@ -124,19 +128,19 @@ def _lent(adapter: str, python: str) -> Mapping[str, Path]:
 def _list_installed(adapter: str) -> Path | None:
     """The file or the folder of the adapter's topmost module, as this process would import it."""
     with suppress(ImportError, ValueError, AttributeError):
-        spec = importlib.util.find_spec(_top(adapter))
+        spec = importlib.util.find_spec(_name_top_package(adapter))
         if spec is not None and spec.origin is not None:
             return Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)
     return None
 
 
-def _within(place: Path, folders: Iterable[Path]) -> bool:
+def _lies_within(place: Path, folders: Iterable[Path]) -> bool:
     return any(each == place or each in place.parents for each in folders)
 
 
-def _here(adapter: str, found: Mapping[str, Path]) -> Iterator[Path]:
+def _find_here(adapter: str, found: Mapping[str, Path]) -> Iterator[Path]:
     """The adapter's module or package in the working folder, if no other folder has it; nothing else of that folder."""
-    top = _top(adapter)
+    top = _name_top_package(adapter)
     names = (f"{top}.py", top)
     if any((place / name).exists() for place in (paths.ROOT, *paths.list_paths(paths.PLACES)) for name in names):
         return
@@ -144,11 +148,11 @@ def _here(adapter: str, found: Mapping[str, Path]) -> Iterator[Path]:
         yield from (Path.cwd() / name for name in names if (Path.cwd() / name).exists())
 
 
-def _top(adapter: str) -> str:
+def _name_top_package(adapter: str) -> str:
     return adapter.partition(":")[0].partition(".")[0]
 
 
-def _prefixes(python: str) -> tuple[Path, ...]:
+def _list_prefixes(python: str) -> tuple[Path, ...]:
     """An interpreter with its library, and those of the one that it borrows from."""
     ours = (Path(sys.prefix), Path(sys.base_prefix)) if python == sys.executable else ()
     return (*ours, Path(python).absolute().parent.parent, Path(python).resolve().parent.parent)
@@ -156,9 +160,9 @@ def _prefixes(python: str) -> tuple[Path, ...]:
 
 def _list_packages(python: str) -> Iterator[Path]:
     """Packages of an interpreter that lie elsewhere; a checkout of ours that is installed so is staged instead."""
-    for place in map(Path.resolve, list_outside(_prefixes(python), own=python == sys.executable)):
+    for place in map(Path.resolve, list_outside(_list_prefixes(python), own=python == sys.executable)):
         if paths.ROOT not in (place, *place.parents):
-            yield from around(place, (paths.ROOT,))
+            yield from list_beside(place, (paths.ROOT,))
 
 
 def _stage(adapter: str, links: Mapping[str, Path]) -> Path:

@@ -23,7 +23,7 @@ ENDING = 0.2
 """Seconds in which a server that is about to end does so."""
 
 
-def opaque() -> str:
+def make_opaque_name() -> str:
     """A new name for a store's folder, and a key, that tell nobody what is played there."""
     return secrets.token_hex(8)
 
@@ -88,7 +88,7 @@ class ChildStore:
         self.space = replace(self.space, dims=self.switch(name))
 
     def _serve(self, service: Service) -> None:
-        with _faults():
+        with _translate_faults():
             if self.space.service is None:
                 self.space = replace(self.space, service=service.fresh(self.root))
             service.check()
@@ -116,11 +116,11 @@ class ChildStore:
     def flush(self) -> None:
         """What a server holds back is in its files before they are looked at. Asks the backend nothing."""
         if self.service is not None:
-            with _faults():
+            with _translate_faults():
                 self.service.flush()
 
     def layers(self) -> list[Layer]:
-        return client.storage(self.adapter, self.space, self._home(), self.deadlines, self.launch)
+        return client.ask_storage(self.adapter, self.space, self._home(), self.deadlines, self.launch)
 
     def compact(self) -> None:
         servers = self.service.ports if self.service is not None else ()
@@ -141,7 +141,7 @@ class ChildStore:
 
 
 @contextmanager
-def _faults() -> Iterator[None]:
+def _translate_faults() -> Iterator[None]:
     """A server that cannot be had, or has died, is a fault of the backend, unless it was the machine's doing."""
     try:
         yield

@@ -37,7 +37,7 @@ class ServerProgram:
         self._code: int | None = None
         with Path(log).open("ab") as output:
             self._process = subprocess.Popen(
-                [*(_plain() if unprivileged else ()), *argv],
+                [*(_list_dropped_rights() if unprivileged else ()), *argv],
                 env=env,
                 cwd=env["HOME"],
                 stdin=subprocess.DEVNULL,
@@ -112,7 +112,7 @@ class Supervisor:
         return operations[op](*args)
 
 
-def _plain() -> list[str]:
+def _list_dropped_rights() -> list[str]:
     """What takes root's rights away, if we have them, but for reading and writing: a store may lie in root's folder.
 
     no_setuid_fixup: else access(2), by which PostgreSQL finds its programs, would leave that right out.

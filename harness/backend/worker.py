@@ -55,24 +55,24 @@ LINE = 8 * 2**20
 """Bytes of one line, which is all that the parent reads."""
 
 
-def _scope(value: Mapping[str, Any]) -> Scope:
+def _read_scope(value: Mapping[str, Any]) -> Scope:
     return Scope(**value)
 
 
 ARGUMENTS: dict[str, tuple[Callable[[Any], Any], ...]] = {
     "remember": (lambda items: [read_item(item) for item in items],),
-    "observe": (lambda messages: [read_message(each) for each in messages], _scope, str, str),
+    "observe": (lambda messages: [read_message(each) for each in messages], _read_scope, str, str),
     "settle": (float,),
-    "recall": (str, _scope, int, str),
-    "recall_where": (str, _scope, int, str, read_filter),
-    "entries": (_scope,),
-    "get": (_scope, str),
-    "history": (_scope, str),
-    "update": (_scope, str, read_item),
-    "supersede": (_scope, list, read_item),
-    "deprecate": (_scope, list, str),
-    "forget": (_scope, list),
-    "forget_scope": (_scope,),
+    "recall": (str, _read_scope, int, str),
+    "recall_where": (str, _read_scope, int, str, read_filter),
+    "entries": (_read_scope,),
+    "get": (_read_scope, str),
+    "history": (_read_scope, str),
+    "update": (_read_scope, str, read_item),
+    "supersede": (_read_scope, list, read_item),
+    "deprecate": (_read_scope, list, str),
+    "forget": (_read_scope, list),
+    "forget_scope": (_read_scope,),
     "snapshot": (),
     "restore": (str,),
     "usage": (),
@@ -155,7 +155,7 @@ class Worker:
         try:
             return self._adapter.configured(settings), ""
         except ValueError as error:
-            return self._adapter, raised.text_of(error)
+            return self._adapter, raised.describe_error(error)
 
     def _describe(self, settings: Mapping[str, str]) -> dict[str, Any]:
         adapter, problem = self._configure(settings)
@@ -245,7 +245,7 @@ def _reply(request: Mapping[str, Any], worker: Callable[[], Worker], module: str
     """The lines that answer a request. `took` leaves out how long the parent takes to read them."""
     head, began, last = f'{{"n": {request["n"]}, ', time.perf_counter(), None
     try:
-        for page in _pages(worker().answer(request["op"], request["args"])):
+        for page in _page_answer(worker().answer(request["op"], request["args"])):
             if last is not None:
                 started = time.perf_counter()
                 yield f'{head}"more": true, "took": {started - began:.6f}, "ok": {last}}}\n'
@@ -267,7 +267,7 @@ class _EncodingRefused(Exception):  # noqa: N818  what is wrong is the answer
         self.kind = kind
 
 
-def _pages(answer: Any) -> Iterator[str]:
+def _page_answer(answer: Any) -> Iterator[str]:
     """An answer as JSON: a list in pages, also one that is made while it is told; any other value as it is."""
     if not isinstance(answer, list | tuple | Iterator):
         yield _encode(answer)
@@ -306,7 +306,7 @@ def fork_on_request(descriptor: int, name: str) -> None:
             importlib.import_module(module)
     gc.collect()
     gc.freeze()  # what was imported is shared with every child: no collection there may write to its pages
-    link.sendall(json.dumps({"ready": int(_alone())}).encode())
+    link.sendall(json.dumps({"ready": int(_has_one_thread())}).encode())
     while True:
         data, descriptors, _, _ = socket.recv_fds(link, 65536, 2)
         if not data:
@@ -314,8 +314,8 @@ def fork_on_request(descriptor: int, name: str) -> None:
         request = json.loads(data)
         answer: dict[str, int] | None
         if "ended" in request:
-            answer = {"code": _code(request["ended"])}
-        elif _alone():
+            answer = {"code": _read_exit_code(request["ended"])}
+        elif _has_one_thread():
             if os.fork() == 0:
                 _become_worker(request["env"], request["cwd"], descriptors[1])
                 Sandbox(**request["sandbox"]).narrow()
@@ -349,7 +349,7 @@ def leave() -> NoReturn:
     os._exit(0)
 
 
-def _code(pid: int) -> int:
+def _read_exit_code(pid: int) -> int:
     """The exit code of a child that has ended; never waits, as nobody else could be served meanwhile."""
     try:
         ended, status = os.waitpid(pid, os.WNOHANG)
@@ -358,7 +358,7 @@ def _code(pid: int) -> int:
     return os.waitstatus_to_exitcode(status) if ended else -signal.SIGKILL
 
 
-def _alone() -> bool:
+def _has_one_thread() -> bool:
     """Whether this process has one thread: a fork takes no other along, and the locks that those hold stay locked."""
     return len(list(Path("/proc/self/task").iterdir())) == 1
 

@@ -71,16 +71,16 @@ def _run() -> int | str | None:
         return COULD_NOT_RUN if gone else ending.code
     except OSError as error:
         where = error.filename2 or error.filename or "standard output or a file"  # of a copy: whereto
-        say(f"{where}: {shortage.in_error(error) or error.strerror or error}")
+        say(f"{where}: {shortage.explain_error(error) or error.strerror or error}")
     except ModuleNotFoundError as error:
         name = (error.name or "").partition(".")[0]
-        say(extras.lacks(name, "this command") if name in extras.EXTRAS else _fault(error))
+        say(extras.explain_lack(name, "this command") if name in extras.EXTRAS else _describe_fault(error))
     except Exception as error:
-        say(shortage.in_error(error) or _fault(error))
+        say(shortage.explain_error(error) or _describe_fault(error))
     return COULD_NOT_RUN
 
 
-def _fault(error: Exception) -> str:
+def _describe_fault(error: Exception) -> str:
     message = f"{type(error).__name__}: {error}"[:500]
     return f"{message}; a fault of coldwarm: please report it, with {_keep_traceback(error)}"
 

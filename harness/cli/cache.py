@@ -22,13 +22,13 @@ def cache(older: float | None, size: float | None, everything: bool) -> None:
     """
     from harness.log.trial_cache import TrialCache
     from harness.machine.entries import BOUND
-    from harness.report.words import plural
+    from harness.report.words import format_count
 
-    kept = TrialCache(paths.trials())
+    kept = TrialCache(paths.find_trials())
     if everything or older is not None or size is not None:
         most_bytes = 0 if everything else BOUND if size is None else int(size * 1_000_000)
         removed = kept.prune(most_bytes, None if older is None else older * 86_400)
         tell(f"removed: {removed}")
     entries = kept.list_entries()
     megabytes = sum(each.bytes for each in entries) / 1_000_000
-    tell(f"{plural(len(entries), 'trial')}, {megabytes:,.1f} MB, in {shorten(kept.root)}")
+    tell(f"{format_count(len(entries), 'trial')}, {megabytes:,.1f} MB, in {shorten(kept.root)}")

@@ -11,7 +11,7 @@ from harness.backend.replies import Declaration
 from harness.machine import leftovers
 from harness.model.trial import Spec
 from harness.play import controls
-from harness.report.words import plain
+from harness.report.words import make_plain
 
 SIGNS = {"native": "native", "emulated": "emulated", "unsupported": "-"}
 EMBEDS = "`embeds`: needs the extra `embed`"
@@ -24,13 +24,13 @@ def list_capabilities(specs: Iterable[Spec]) -> dict[str, Declaration]:
     MemoryFault for one that cannot say what it is.
     """
     found: dict[str, Declaration] = {}
-    with leftovers.temporary() as home:
+    with leftovers.make_temporary() as home:
         for spec in specs:
             entry = registry.find(spec)
             if entry.reference is None:
                 found[spec.label] = Declaration(support=controls.describe(spec.adapter).support)
                 continue
-            launch = interpreters.launcher(spec)
+            launch = interpreters.make_launcher(spec)
             description = client.declare(entry.reference, home / str(len(found)), launch=launch, settings=spec.settings)
             registry.check_settings(spec, description.settings, description.problem)
             found[spec.label] = description
@@ -39,17 +39,21 @@ def list_capabilities(specs: Iterable[Spec]) -> dict[str, Declaration]:
 
 def write_markdown(declared: Mapping[str, Declaration]) -> str:
     """Backends as columns and capabilities as rows; then for each backend the notes, equal ones together."""
-    support_by_row = {plain(label): each.support for label, each in declared.items()}
-    lines = [_row("", *(f"`{label}`" for label in support_by_row)), _row(*["---"] * (len(support_by_row) + 1))]
-    lines += [
-        _row(f"`{name}`", *(SIGNS[support[name].level] for support in support_by_row.values())) for name in CAPABILITIES
+    support_by_row = {make_plain(label): each.support for label, each in declared.items()}
+    lines = [
+        _format_row("", *(f"`{label}`" for label in support_by_row)),
+        _format_row(*["---"] * (len(support_by_row) + 1)),
     ]
-    lines.append(_row(EMBEDS, *("yes" if each.embeds else "-" for each in declared.values())))
+    lines += [
+        _format_row(f"`{name}`", *(SIGNS[support[name].level] for support in support_by_row.values()))
+        for name in CAPABILITIES
+    ]
+    lines.append(_format_row(EMBEDS, *("yes" if each.embeds else "-" for each in declared.values())))
     for label, support in support_by_row.items():
         notes: dict[tuple[str, str], list[str]] = defaultdict(list)
         for name in CAPABILITIES:
             if support[name].note:
-                notes[support[name].level, plain(" ".join(support[name].note.split()))].append(f"`{name}`")
+                notes[support[name].level, make_plain(" ".join(support[name].note.split()))].append(f"`{name}`")
         lines += ["", f"`{label}`", ""] if notes else []
         lines += [
             f"- {level}: {', '.join(names)}: {note}" for (level, note), names in sorted(notes.items(), key=_level)
@@ -61,5 +65,5 @@ def _level(note: tuple[tuple[str, str], list[str]]) -> str:
     return note[0][0]
 
 
-def _row(*cells: str) -> str:
+def _format_row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"

@@ -87,7 +87,7 @@ def _check(spec: Spec, call_seconds: float | None, *, fresh: bool) -> int:
 
     marks = {"kept": "ok  ", "broken": "BAD ", "unsupported": "--  ", "not-applicable": "n/a "}
     counts = dict.fromkeys(marks, 0)
-    cache = OutcomeCache(paths.proofs(paths.cache_root()) / "checks")
+    cache = OutcomeCache(paths.find_proofs(paths.cache_root()) / "checks")
     with conformance.open_setting(spec, deadlines=conformance.DEADLINES.allow(call_seconds)) as place:
         before, made = cache.find(place, fresh=fresh), list[conformance.CheckOutcome]()
         if len(before.outcomes) < len(conformance.CHECKS):

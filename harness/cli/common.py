@@ -57,16 +57,16 @@ def stop(message: object, code: int = BAD) -> NoReturn:
 
 def say(message: object) -> None:
     """One line; what a backend put into it cannot steer the terminal."""
-    from harness.report.words import plain
+    from harness.report.words import make_plain
 
-    click.echo(f"coldwarm: {plain(' '.join(str(message).split()))}", err=True)
+    click.echo(f"coldwarm: {make_plain(' '.join(str(message).split()))}", err=True)
 
 
 def tell(line: object) -> None:
     """One line on standard output, as harmless as on standard error."""
-    from harness.report.words import plain
+    from harness.report.words import make_plain
 
-    click.echo(plain(str(line)))
+    click.echo(make_plain(str(line)))
 
 
 def tell_json(text: str) -> None:
@@ -176,7 +176,7 @@ def load_stories(tasks: Path, fixtures: Path, names: tuple[str, ...], split: Spl
         files = suite.of_split(loader.find(tasks, names), tasks, split)
         return loader.load(files, fixtures, paths.cache_root())
     except (loader.ScenarioError, FixtureError) as error:
-        if lack := shortage.in_error(error, paths.cache_root()):
+        if lack := shortage.explain_error(error, paths.cache_root()):
             stop(f"{paths.cache_root()}: {lack}", COULD_NOT_RUN)
         stop(error)
 
@@ -200,7 +200,7 @@ def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--quiet", "-q", is_flag=True, help="Print only how it ended.")(command)
 
 
-def terminal(*, quiet: bool = False, as_json: bool = False) -> Any:
+def open_terminal(*, quiet: bool = False, as_json: bool = False) -> Any:
     """Where progress and tables go. Where no terminal is, lines are 80 wide, unless COLUMNS says otherwise.
 
     COLUMNS=0 is what a shell without a terminal may say.
@@ -234,21 +234,21 @@ def report_run(
     """
     from harness.report.outputs import terminal as console
     from harness.report.progress import say_during
-    from harness.report.words import plain
+    from harness.report.words import make_plain
 
-    screen = terminal(quiet=quiet, as_json=as_json)
+    screen = open_terminal(quiet=quiet, as_json=as_json)
     with say_during(screen, "scoring the logs and writing the report"):
-        written = wrote(folder, *score_run(folder, jobs, claims), out)
+        written = tell_written(folder, *score_run(folder, jobs, claims), out)
     results = written.said
     console.show(results, screen)
     if as_json:
         tell_json(written.results.read_text(encoding="utf-8"))
     if not (quiet and as_json):
         for line in (console.describe_end(results), f"report: {shorten(written.page)}"):
-            click.echo(plain(line), err=as_json)
+            click.echo(make_plain(line), err=as_json)
     if browse:
         open_page(written.page)
-    return verdict(results)
+    return choose_exit_code(results)
 
 
 def score_run(folder: Folder, jobs: int = 1, claims: Path | None = None) -> tuple[Results, Evidences]:
@@ -271,7 +271,7 @@ def score_run(folder: Folder, jobs: int = 1, claims: Path | None = None) -> tupl
         stop(f"scoring: {error}; all logs are kept: coldwarm report {shorten(folder.root)}", COULD_NOT_RUN)
 
 
-def wrote(folder: Folder, results: Results, parts: Evidences, out: Path | None = None) -> ReportFiles:
+def tell_written(folder: Folder, results: Results, parts: Evidences, out: Path | None = None) -> ReportFiles:
     from harness import report
     from harness.log.folder import FolderError
 
@@ -281,7 +281,7 @@ def wrote(folder: Folder, results: Results, parts: Evidences, out: Path | None =
         stop(error, COULD_NOT_RUN)
 
 
-def verdict(results: Results) -> int:
+def choose_exit_code(results: Results) -> int:
     """Damaged logs could not be scored; then a broken gate failed; then what did not end, never began, failed in more
     calls than was allowed, or was not measured for a gate could not run."""
     from harness.log.folder import LOGS
@@ -324,7 +324,7 @@ def spell(path: Path) -> str:
     return shlex.quote(str(shorten(path)))
 
 
-def beside(run: Path) -> Path | None:
+def find_report_folder(run: Path) -> Path | None:
     """The folder for reports of a run: beside a packed one, in a folder of its name, else into its
     own folder (None).
     """

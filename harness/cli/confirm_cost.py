@@ -38,7 +38,7 @@ def ask(
     """
     from harness.model.prices import Price
     from harness.play.estimate import estimate
-    from harness.report.words import plain
+    from harness.report.words import make_plain
 
     if selection.chat is None or selection.chat.answers != "model":
         return
@@ -53,7 +53,7 @@ def ask(
         parts.append(f"at most {found.most:,}")
     unit = f" {prices.currency} ({prices})" if prices else " at --chat-price"
     parts.append("price unknown (--prices)" if price is None else f"about {found.money(price):,.2f}{unit}")
-    screen.print(plain(f"{'; '.join(parts)}; models inside backends come on top"), markup=False)
+    screen.print(make_plain(f"{'; '.join(parts)}; models inside backends come on top"), markup=False)
     if yes:
         return
     if not sys.stdin.isatty():

@@ -35,4 +35,4 @@ def cost(folders: tuple[Path, ...], prices: Path | None) -> None:
         known = read_prices(prices) if prices else next(filter(None, (run.read().prices for run in runs)), None)
     except PricesError as error:
         stop(error)
-    click.echo(costed.page(cost_model.costs(runs), known), nl=False)
+    click.echo(costed.page(cost_model.list_costs(runs), known), nl=False)

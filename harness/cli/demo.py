@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import open_page, score_run, shorten, tell, verdict, with_open, with_out, wrote
+from harness.cli.common import choose_exit_code, open_page, score_run, shorten, tell, tell_written, with_open, with_out
 from harness.cli.play import run
 
 if TYPE_CHECKING:
@@ -41,13 +41,13 @@ def demo(out: Path, browse: bool) -> None:
         "out": out, "quiet": True,
     }  # fmt: skip
     folder = playing.play(**options)
-    written = wrote(folder, *score_run(folder))
+    written = tell_written(folder, *score_run(folder))
     for line in _tell(written.said, folder):
         tell(line)
     tell(f"report: {shorten(written.page)}")
     if browse:
         open_page(written.page)
-    sys.exit(verdict(written.said))
+    sys.exit(choose_exit_code(written.said))
 
 
 def _tell(results: Results, folder: Folder) -> Iterator[str]:

@@ -44,15 +44,15 @@ def examine(out: Path, specs: Sequence[Spec] = ()) -> Iterator[Examined]:
     """Everything that a run needs, in the order in which it needs it; these backends beside those that are known."""
     version = ".".join(str(part) for part in sys.version_info[:3])
     yield Examined("python", sys.version_info >= (3, 11), version)
-    yield _git()
-    yield Examined("coldwarm", _ours(), metadata.version("coldwarm"))
+    yield _examine_git()
+    yield Examined("coldwarm", _are_ours(), metadata.version("coldwarm"))
     for package in PACKAGES:
-        yield _package(package)
+        yield _examine_package(package)
     yield Examined("backends", True, f"children are contained by: {containment.describe()} (docs/containment.md)")
-    yield Examined("checks", True, bubblewrap.degree())
-    yield _agents()
-    yield _writable("cache", paths.cache_root())
-    yield _writable("reports", out)
+    yield Examined("checks", True, bubblewrap.describe_containment())
+    yield _examine_agents()
+    yield _examine_folder("cache", paths.cache_root())
+    yield _examine_folder("reports", out)
     embedder = choose()
     try:
         embedder.encode(["a line of text"])
@@ -65,19 +65,19 @@ def examine(out: Path, specs: Sequence[Spec] = ()) -> Iterator[Examined]:
     yield good
     for made in environments.list_made():
         yield Examined("environment", True, env.describe(made))
-    yield from _adapters(embedder, specs)
+    yield from _examine_adapters(embedder, specs)
 
 
-def _agents() -> Examined:
+def _examine_agents() -> Examined:
     """Chat models and agent programs that do jobs by themselves."""
-    if bubblewrap.available():
+    if bubblewrap.is_available():
         return Examined("agents", True, "contained by bubblewrap, without a network but their model")
     if os.environ.get(UNCONTAINED):
         return Examined("agents", True, f"not contained, as {UNCONTAINED} is set")
     return Examined("agents", True, f"do not play: bubblewrap is not here, and {UNCONTAINED} is not set", absent=True)
 
 
-def _git() -> Examined:
+def _examine_git() -> Examined:
     try:
         done = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True, timeout=20)
     except (OSError, subprocess.SubprocessError) as error:
@@ -85,13 +85,13 @@ def _git() -> Examined:
     return Examined("git", True, done.stdout.strip())
 
 
-def _ours() -> bool:
+def _are_ours() -> bool:
     """`adapters` and `tasks` are the ones beside this harness, not packages of the same name from elsewhere."""
     found = [__import__(name).__path__[0] for name in ("adapters", "tasks")]
     return all(Path(path).parent == paths.ROOT for path in found)
 
 
-def _package(name: str) -> Examined:
+def _examine_package(name: str) -> Examined:
     try:
         return Examined(name, True, metadata.version(name))
     except metadata.PackageNotFoundError:
@@ -99,7 +99,7 @@ def _package(name: str) -> Examined:
         return Examined(name, True, f"not installed; {extras.install(extra)}", absent=True)
 
 
-def _writable(name: str, folder: Path) -> Examined:
+def _examine_folder(name: str, folder: Path) -> Examined:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder):
@@ -109,9 +109,9 @@ def _writable(name: str, folder: Path) -> Examined:
     return Examined(name, True, f"{folder} can be written, {shutil.disk_usage(folder).free // 2**30} GiB free")
 
 
-def _adapters(embedder: Encoder, specs: Sequence[Spec]) -> Iterator[Examined]:
+def _examine_adapters(embedder: Encoder, specs: Sequence[Spec]) -> Iterator[Examined]:
     known = [Spec(adapter=name) for name in registry.list_adapters()]
-    with leftovers.temporary() as home, Gateway(EmbeddingCache(None, embedder)) as gateway:
+    with leftovers.make_temporary() as home, Gateway(EmbeddingCache(None, embedder)) as gateway:
         for at, spec in enumerate((*known, *specs)):
             if (reference := registry.find(spec).reference) is not None:
                 yield _try_opening(spec, reference, home / str(at), gateway, embedder.dims)
@@ -123,13 +123,13 @@ def _try_opening(spec: Spec, reference: str, folder: Path, gateway: Gateway, dim
     root.mkdir(parents=True)
     gateway.register(name)
     try:
-        launch = interpreters.launcher(spec)
+        launch = interpreters.make_launcher(spec)
         description = client.describe(reference, folder / "describe", launch=launch, settings=spec.settings)
         if description.unfit:
             return Examined(f"adapter {name}", False, description.unfit)
         if description.embeds and not dims:
             return Examined(
-                f"adapter {name}", True, extras.lacks("onnxruntime", "it needs vectors: the embedder"), True
+                f"adapter {name}", True, extras.explain_lack("onnxruntime", "it needs vectors: the embedder"), True
             )
         if description.server is not None:  # asked for by name only, so that its absence breaks nothing
             lacks = servers.explain_missing(description.server)

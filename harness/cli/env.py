@@ -23,12 +23,12 @@ def env(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         from harness.backend import environments
-        from harness.report.words import plural
+        from harness.report.words import format_count
 
         found = environments.list_made()
         for each in found:
             tell(describe(each))
-        tell(f"{plural(len(found), 'environment')}, in {shorten(environments.root())}")
+        tell(f"{format_count(len(found), 'environment')}, in {shorten(environments.find_root())}")
 
 
 @env.command()

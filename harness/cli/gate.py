@@ -15,13 +15,13 @@ from harness.cli.common import (
     FOLDER,
     GOOD,
     open_run,
+    open_terminal,
     report_run,
     say,
     shorten,
     stop,
     tell,
     tell_json,
-    terminal,
     with_demands,
     with_out,
     write_page,
@@ -80,7 +80,7 @@ def compare(old: Path, new: Path, as_json: bool, page: Path | None) -> None:
     except RegressError as error:
         stop(error)
     before, now = (side.baseline for side in sides)
-    against, changes = pairing.against(before, now), pairing.changes(before, now)
+    against, changes = pairing.judge_comparability(before, now), pairing.list_changes(before, now)
     if as_json:
         plain = {
             "baseline": against.model_dump(mode="json"),
@@ -88,11 +88,11 @@ def compare(old: Path, new: Path, as_json: bool, page: Path | None) -> None:
         }
         tell_json(json.dumps(plain, indent=1, sort_keys=True) + "\n")
     else:
-        comparison_table.show(against, now.run, changes, terminal())
+        comparison_table.show(against, now.run, changes, open_terminal())
     if page:
         from harness.regress import comparison_page as pages
 
-        write_page(page, pages.page(*sides))
+        write_page(page, pages.write_page(*sides))
         if not as_json:
             tell(f"page: {shorten(page)}")
     verdicts = {each.verdict for each in changes}
@@ -115,16 +115,16 @@ def save(folder: Path, output: Path) -> None:
     """Write the baseline of the run in FOLDER: a file to commit."""
     from harness.regress import baseline_files
     from harness.regress.baseline import RegressError
-    from harness.report.words import plural
+    from harness.report.words import format_count
 
     try:
         made = baseline_files.load(folder)
-        files.write(output, baseline_files.text(made))
+        files.write(output, baseline_files.write_text(made))
     except RegressError as error:
         stop(error)
     except OSError as error:
         stop(f"{output}: cannot be written: {error.strerror}; choose another with -o")
-    held = f"{plural(len(made.stories), 'scenario')}, {plural(len(made.entrants), 'backend')}"
+    held = f"{format_count(len(made.stories), 'scenario')}, {format_count(len(made.entrants), 'backend')}"
     tell(f"{shorten(output)}: {held} of run {made.run}")
     points = [*(point for row in made.rows for point in row.points), *(row.point for row in made.trust)]
     if holes := sum(point in ("failed", "not-run") for point in points):

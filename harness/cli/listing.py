@@ -13,7 +13,7 @@ from harness.gateway import tokens
 from harness.model.facts import STRATA
 from harness.model.results import Suite
 from harness.model.scenario import Scenario
-from harness.report.words import plain
+from harness.report.words import make_plain
 
 HEADS = ("facts", "ses-\nsions", "probes", "jobs", "deci-\nsions", "tokens")
 """Broken, so that the table fits 80 columns."""
@@ -26,10 +26,10 @@ def show(stories: Sequence[Scenario], suite: Suite, out: Console) -> None:
     table.add_column("split", no_wrap=True)
     for head in HEADS:
         table.add_column(head, justify="right", no_wrap=True)
-    counted = [counts(story) for story in stories]
+    counted = [count_story(story) for story in stories]
     for story, row in zip(stories, counted, strict=True):
         split = "held" if story.id in suite.held else "dev"
-        table.add_row(Text(plain(story.id)), split, *(f"{n:,}" for n in row))
+        table.add_row(Text(make_plain(story.id)), split, *(f"{n:,}" for n in row))
     totals = [sum(column) for column in zip(*counted, strict=True)]
     table.add_row(Text(f"{len(stories)} in all", style="bold"), f"{len(suite.held)} held", *(f"{n:,}" for n in totals))
     out.print(table, soft_wrap=False)
@@ -38,7 +38,7 @@ def show(stories: Sequence[Scenario], suite: Suite, out: Console) -> None:
     out.print(Text(f"suite {suite.version}, digest {suite.digest[:12]}; tokens: of all phrasings of all facts"))
 
 
-def counts(story: Scenario) -> tuple[int, ...]:
+def count_story(story: Scenario) -> tuple[int, ...]:
     """The numbers of a story, in the order of HEADS. Tokens: of what facts say in each stratum, so of what memories
     will be made of.
     """

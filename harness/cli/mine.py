@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness import paths
-from harness.cli.common import FOLDER, shorten, spell, stop, tell, terminal
+from harness.cli.common import FOLDER, open_terminal, shorten, spell, stop, tell
 
 if TYPE_CHECKING:
     from harness.mine.mining import Mined
@@ -108,7 +108,7 @@ def mine(
         if folder is not None:
             mining.check_free(folder)
         decided = review_page.read(decisions) if decisions else {}
-        with say_during(terminal(), "reading the history"):
+        with say_during(open_terminal(), "reading the history"):
             spoken = partial(_list_spoken, sessions) if sessions else None
             mined = mining.search(repository, commit, commits, decided, paths.cache_root(), wanted, spoken)
         _tell_found(mined, asked=sessions is not None)
@@ -116,7 +116,7 @@ def mine(
             review_page.write(mined, review, decided)
             tell(f"page: {shorten(review)}; it saves decisions.json, which --decisions reads")
         if folder is not None:
-            with say_during(terminal(), "writing and proving the stories"):
+            with say_during(open_terminal(), "writing and proving the stories"):
                 kept = mining.write(mined, folder, stories, seed, paths.FIXTURES, paths.cache_root())
             tell(f"{shorten(folder)}: {len(kept)} of {stories} stories")
             tell(f"Play it: coldwarm run --suite {spell(folder)} -b chroma -d none")
@@ -131,14 +131,17 @@ def mine(
 def _tell_found(mined: Mined, *, asked: bool) -> None:
     """What there is to tell, and what was left out; `asked`: sessions were given."""
     from harness.mine import misled
-    from harness.report.words import plural
+    from harness.report.words import format_count
 
-    tell(f"{plural(len(mined.candidates), 'candidate')} in {plural(len(mined.commits) - 1, 'change')}; left out:")
+    tell(
+        f"{format_count(len(mined.candidates), 'candidate')} in "
+        f"{format_count(len(mined.commits) - 1, 'change')}; left out:"
+    )
     for reason, count in sorted(mined.reasons.items(), key=lambda pair: -pair[1]):
         tell(f"{count:>8,}  {reason}")
     if asked:
         said = {each.session for own in mined.told.values() for each in own}
-        tell(f"{plural(len(said), 'session')} said {plural(len(mined.told), 'value')} that changed later")
+        tell(f"{format_count(len(said), 'session')} said {format_count(len(mined.told), 'value')} that changed later")
     if mined.misled:
         tell(misled.tell(mined.misled))
 

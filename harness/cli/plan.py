@@ -65,17 +65,17 @@ def plan(
         stop(error)
     except planning.PlanError as error:
         stop(error, COULD_NOT_RUN)
-    spending = planning.spend(results, cost_model.costs([opened]), side, given)
+    spending = planning.spend(results, cost_model.list_costs([opened]), side, given)
     for line in _describe(found, spending, given):
         tell(line)
 
 
 def _describe(plan: Plan, spending: Spending, prices: Prices | None) -> Iterator[str]:
-    from harness.report.words import plural
+    from harness.report.words import format_count
 
     side, points = plan.side, f"{100 * plan.difference:g} of 100"
     many = f", p adjusted for {side.compared} comparisons" if side.compared > 1 else ""
-    seeds = plural(side.seeds, "seed")
+    seeds = format_count(side.seeds, "seed")
     yield f"pilot: {side.right} against {_name(side.left)}, {side.measure}, {len(side.stories)} stories, {seeds}{many}"
     yield f"to find a difference of {points} in {100 * plan.power:.0f} of 100 runs:"
     for need in plan.needs:
@@ -88,7 +88,7 @@ def _describe(plan: Plan, spending: Spending, prices: Prices | None) -> Iterator
         yield from _describe_cost(plan.best.stories * plan.best.seeds, spending, prices)
     yield ""
     columns = list(next(iter(plan.table.values())))
-    yield f"share of runs that would find it, with {plural(plan.best.seeds if plan.best else 1, 'seed')}:"
+    yield f"share of runs that would find it, with {format_count(plan.best.seeds if plan.best else 1, 'seed')}:"
     yield "difference | " + " | ".join(f"{each} stories" for each in columns)
     for step, shares in plan.table.items():
         own = (f"{100 * share:.0f} %".rjust(len(f"{of} stories")) for of, share in shares.items())
@@ -96,9 +96,9 @@ def _describe(plan: Plan, spending: Spending, prices: Prices | None) -> Iterator
 
 
 def _describe_need(need: Need) -> str:
-    from harness.report.words import plural
+    from harness.report.words import format_count
 
-    return f"{need.stories or _most()} stories, {plural(need.seeds, 'seed')}"
+    return f"{need.stories or _most()} stories, {format_count(need.seeds, 'seed')}"
 
 
 def _most() -> str:

@@ -15,12 +15,13 @@ from harness.cli.common import (
     SPLIT,
     SPLIT_HELP,
     GroupedCommand,
-    beside,
+    choose_exit_code,
+    find_report_folder,
     open_run,
     report_run,
     score_run,
     shorten,
-    verdict,
+    tell_written,
     with_call_seconds,
     with_demands,
     with_elsewhere,
@@ -29,7 +30,6 @@ from harness.cli.common import (
     with_output,
     with_processes,
     with_suite,
-    wrote,
 )
 from harness.model.trial import (
     DEFAULT_BACKENDS,
@@ -270,9 +270,9 @@ def run(browse: bool, **asked: Any) -> None:
 def score(folder: Path, out: Path | None, jobs: int) -> None:
     """Compute the results of a run again, from its logs alone."""
     opened = open_run(folder)
-    written = wrote(opened, *score_run(opened, jobs), out or beside(folder))
+    written = tell_written(opened, *score_run(opened, jobs), out or find_report_folder(folder))
     click.echo(shorten(written.results))
-    sys.exit(verdict(written.said))
+    sys.exit(choose_exit_code(written.said))
 
 
 @click.command()
@@ -286,5 +286,5 @@ def report(folder: Path, quiet: bool, as_json: bool, out: Path | None, jobs: int
 
     That is its results, summary and page; the table is printed.
     """
-    place = out or beside(folder)
+    place = out or find_report_folder(folder)
     sys.exit(report_run(open_run(folder), out=place, quiet=quiet, as_json=as_json, jobs=jobs, claims=claims))

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness import paths
-from harness.cli.common import COULD_NOT_RUN, beside, leave_out, load_stories, read_prices, say, stop, terminal
+from harness.cli.common import (
+    COULD_NOT_RUN,
+    find_report_folder,
+    leave_out,
+    load_stories,
+    open_terminal,
+    read_prices,
+    say,
+    stop,
+)
 from harness.machine import documents
 from harness.model.trial import (
     DEFAULT_BACKENDS,
@@ -65,7 +74,7 @@ def play(
     from harness import regress
     from harness.backend import registry
     from harness.cli import confirm_cost
-    from harness.gateway.chat.upstreams import upstream
+    from harness.gateway.chat.upstreams import make_upstream
     from harness.gateway.chat.wire import ChatError
     from harness.gateway.embedder import EmbedderError
     from harness.gateway.gateway import GatewayError
@@ -81,7 +90,10 @@ def play(
     try:
         folder = Folder.open(_unpack(resume)) if resume else None
         tasks, fixtures = _find_again(folder, tasks, fixtures)
-        tolerated = {**(folder.read().allowed_faults if folder else {}), **dict(map(registry.allowance, allow_faults))}
+        tolerated = {
+            **(folder.read().allowed_faults if folder else {}),
+            **dict(map(registry.parse_allowance, allow_faults)),
+        }
         shard = folder.read().shard if folder else shard
         call_seconds = call_seconds or (folder.read().call_seconds if folder else None)
         if shard and (gates or baseline):
@@ -93,15 +105,15 @@ def play(
         known = table.models.get(model) if table else None
         paid = chat_price or ((known.prompt, known.completion) if known else (0.0, 0.0))
         allowance = Budget(chat_budget, chat_cost, *paid)
-        chat = upstream(selection.chat, os.environ).name if selection.chat else ""
-        screen = terminal(quiet=quiet, as_json=as_json)
+        chat = make_upstream(selection.chat, os.environ).name if selection.chat else ""
+        screen = open_terminal(quiet=quiet, as_json=as_json)
         executor, playables, stories = _prepare(
             screen, dask, jobs, selection, allow, tasks, fixtures, keeps=keep or bool(asked["record"])
         )
         if baseline and extras.explain_missing(["scipy"]):
-            stop(extras.lacks("scipy", "comparing drills with a baseline"), COULD_NOT_RUN)
+            stop(extras.explain_lack("scipy", "comparing drills with a baseline"), COULD_NOT_RUN)
         dealt = plan.Shard.parse(shard) if shard else None
-        planned = plan.trials(selection, [story for story, _ in stories])
+        planned = plan.list_trials(selection, [story for story, _ in stories])
         tested = plan.list_drills(selection, playables.playables, playables.taking_over)
         if lone := plan.explain_unplanned(selection, tested):
             raise ValueError(lone)
@@ -122,7 +134,7 @@ def play(
     played = runner.Runner(
         folder, selection, playables, command, stories, paths.cache_root(), listener,
         executor=executor, only=only, keep=keep, shard=dealt, chat=chat, budget=allowance, call_seconds=call_seconds,
-        allowed_faults=tolerated, trial_cache=TrialCache(paths.trials()), fresh=fresh,
+        allowed_faults=tolerated, trial_cache=TrialCache(paths.find_trials()), fresh=fresh,
         prices=table, suite=suite.identity([story for story, _ in stories], tasks, selection.split),
     )  # fmt: skip
     trouble = ""
@@ -177,7 +189,7 @@ def _prepare(
     """Who plays, what can be played, and the stories, which are loaded while environments are made."""
     from harness.backend import environments
     from harness.report.progress import say_during
-    from harness.report.words import plain
+    from harness.report.words import make_plain
 
     for spec in selection.backends:
         if spec.pinned:
@@ -190,14 +202,14 @@ def _prepare(
     with say_during(screen, "asking the backends what they are"):
         executor, playables = _ask(dask, jobs, selection, allow, keeps=keeps)
     for line in environments.describe(selection.backends):
-        screen.print(plain(line), markup=False)
+        screen.print(make_plain(line), markup=False)
     played = any(spec.label in playables.playables for spec in selection.backends)
     for each in playables.unplayed:
         if each.backend in playables.undescribed and not each.allowed:
             hint = f"nothing was played; leave it out with -b, or go on without it: --allow {each.backend}"
             stop(f"{each.backend} could not run: {each.reason}; {hint}", COULD_NOT_RUN)
         if played or len(playables.unplayed) > 1:  # else the end says it
-            screen.print(plain(f"{each.backend} cannot run: {each.reason}"), markup=False)
+            screen.print(make_plain(f"{each.backend} cannot run: {each.reason}"), markup=False)
     if not played:
         first, *others = playables.unplayed
         more = f" ({len(others)} more above)" if others else ""
@@ -267,7 +279,7 @@ def select(
     if split_reader(label)[1] and not chat:
         raise ValueError(f"--reader {reader} asks a chat model: --chat stand-in, model, or a folder of recordings")
     if split_reader(label)[1] and extras.explain_missing(["openai"]):
-        raise ValueError(extras.lacks("openai", f"--reader {reader}"))
+        raise ValueError(extras.explain_lack("openai", f"--reader {reader}"))
     specs = interpreters.name_releases(map(registry.parse, _add_placebos(backends or DEFAULT_BACKENDS, reader)))
     if len({*drilled}) > 1 and "none" in drilled:
         raise ValueError("-d none plays no drill: leave it out, or the others")
@@ -281,7 +293,7 @@ def select(
     return Selection(
         backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, k=k, budget=budget,
         seeds=tuple(range(1, seeds + 1)) if seeds else seed or (1,), drills=chosen, drill_size=drill_size,
-        chat=_chat(chat, record), reader=label, writer=name_reader(writer, writing), undated=undated,
+        chat=_make_chat(chat, record), reader=label, writer=name_reader(writer, writing), undated=undated,
         feed=feed, rounds=rounds,
     )  # fmt: skip
 
@@ -327,10 +339,10 @@ def _check_writer(
     if "none" in scenarios:
         raise ValueError(f"--writer {writer} writes what stories tell, and -s none plays none")
     if extras.explain_missing(["openai"]):
-        raise ValueError(extras.lacks("openai", f"--writer {writer}"))
+        raise ValueError(extras.explain_lack("openai", f"--writer {writer}"))
 
 
-def _chat(who: str | None, record: Path | None) -> Chat | None:
+def _make_chat(who: str | None, record: Path | None) -> Chat | None:
     """Raises ValueError for what would record nothing."""
     if who in ("stand-in", "model"):
         return Chat(answers=who, folder=str(record) if record else None)
@@ -340,7 +352,7 @@ def _chat(who: str | None, record: Path | None) -> Chat | None:
 
 
 def _unpack(run: Path) -> Path:
-    if beside(run):
+    if find_report_folder(run):
         stop(f"{run}: a packed run is not played on: unpack it into a folder (tar -xf) and resume that")
     return run
 
@@ -353,7 +365,7 @@ def _resume(folder: Folder, backends: tuple[str, ...], chat: str | None, record:
     selection = file.selection
     given = {spec.label: spec for spec in interpreters.name_releases(map(registry.parse, backends))}
     asked = (
-        given.get(spec.label) or interpreters.again(spec, file.interpreters.get(spec.label))
+        given.get(spec.label) or interpreters.restore_interpreter(spec, file.interpreters.get(spec.label))
         for spec in selection.backends
     )
     specs = tuple(
@@ -365,4 +377,4 @@ def _resume(folder: Folder, backends: tuple[str, ...], chat: str | None, record:
     for spec in specs:
         if any(SECRET.search(key) and spec.settings[key] == value for key, value in spec.shown.items()):
             raise registry.RegistryError(f"backend '{spec.label}' had secrets, which are not kept: repeat it with -b")
-    return selection.model_copy(update={"backends": specs, "chat": _chat(chat, record) or selection.chat})
+    return selection.model_copy(update={"backends": specs, "chat": _make_chat(chat, record) or selection.chat})

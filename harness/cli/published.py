@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness import paths
-from harness.cli.common import COULD_NOT_RUN, FOLDER, GOOD, say, shorten, stop, tell, terminal, with_call_seconds
+from harness.cli.common import COULD_NOT_RUN, FOLDER, GOOD, open_terminal, say, shorten, stop, tell, with_call_seconds
 from harness.cli.sessions import sessions
 from harness.machine import files
 
@@ -92,7 +92,7 @@ def put(
                         COULD_NOT_RUN,
                     )
                 folder = folder or _make_folder(out, name)
-                with say_during(terminal(), f"asking {spec.label}"):
+                with say_during(open_terminal(), f"asking {spec.label}"):
                     logs = play.play(dataset, setting, k or form.k[-1], folder)
         except registry.RegistryError as error:
             stop(error)

@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING
 import click
 
 from harness import paths
-from harness.cli.common import BAD, COULD_NOT_RUN, FOLDER, GOOD, say, shorten, stop, tell, terminal, with_call_seconds
+from harness.cli.common import (
+    BAD,
+    COULD_NOT_RUN,
+    FOLDER,
+    GOOD,
+    open_terminal,
+    say,
+    shorten,
+    stop,
+    tell,
+    with_call_seconds,
+)
 from harness.machine import files
 
 if TYPE_CHECKING:
@@ -88,7 +99,7 @@ def _import(recorded: tuple[Path, ...], folder: Path | None) -> Path:
 
     folder = folder or paths.RUNS / "sessions" / time.strftime("%Y%m%d-%H%M%S")
     try:
-        with say_during(terminal(), "reading sessions"):
+        with say_during(open_terminal(), "reading sessions"):
             imported = importing.run(recorded, folder)
     except SessionsError as error:
         stop(error)
@@ -121,7 +132,7 @@ def _put(folder: Path, specs: Sequence[Spec], feed: Feed, out: Path, wait: float
                     if feed == "native" and not observe.supported:
                         say(f"{spec.label} captures no session ({observe.note}); it was not told")
                         continue
-                    with say_during(terminal(), f"telling {spec.label}"):
+                    with say_during(open_terminal(), f"telling {spec.label}"):
                         found.append(captured.count(*feeding.play(folder, setting, feed, made)))
             except MemoryFault as error:
                 say(f"{interpreters.explain_missing(spec, error)}; {spec.label} was not told")
@@ -137,14 +148,15 @@ def _put(folder: Path, specs: Sequence[Spec], feed: Feed, out: Path, wait: float
 
 
 def _tell(imported: Imported, folder: Path) -> None:
-    from harness.report.words import plural
+    from harness.report.words import format_count
 
     entries: Sequence[str] = sorted({entry.program for entry in imported.entries.values()})
     messages = sum(entry.messages for entry in imported.entries.values())
     tell(
-        f"{plural(len(imported.entries), 'session')} of {', '.join(entries)} with {plural(messages, 'message')}, from "
-        f"{plural(len(imported.listed), 'file')}; {plural(imported.secrets, 'secret')} cut out in "
-        f"{plural(imported.cut, 'place')}"
+        f"{format_count(len(imported.entries), 'session')} of {', '.join(entries)} with "
+        f"{format_count(messages, 'message')}, from "
+        f"{format_count(len(imported.listed), 'file')}; {format_count(imported.secrets, 'secret')} cut out in "
+        f"{format_count(imported.cut, 'place')}"
     )
     reasons = imported.left_out.most_common()
     if reasons:
@@ -152,5 +164,5 @@ def _tell(imported: Imported, folder: Path) -> None:
     for reason, count in reasons[:REASONS]:
         tell(f"{count:>8,}  {reason}")
     if len(reasons) > REASONS:
-        tell(f"and {plural(len(reasons) - REASONS, 'more reason')}, in read.json")
+        tell(f"and {format_count(len(reasons) - REASONS, 'more reason')}, in read.json")
     tell(f"sessions: {shorten(folder)}")

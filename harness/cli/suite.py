@@ -17,15 +17,15 @@ from harness.cli.common import (
     GOOD,
     SPLIT,
     SPLIT_HELP,
+    choose_exit_code,
     load_stories,
     open_run,
+    open_terminal,
     say,
     shorten,
     spell,
     stop,
     tell,
-    terminal,
-    verdict,
     with_suite,
 )
 
@@ -59,7 +59,7 @@ def list_(split: Any, backends: tuple[str, ...], everyone: bool, tasks: Path, fi
         return
 
     stories = [story for story, _ in load_stories(tasks, fixtures, (), split)]
-    listing.show(stories, suite.identity(stories, tasks, split), terminal())
+    listing.show(stories, suite.identity(stories, tasks, split), open_terminal())
     for word, control in (("backends", False), ("controls", True)):
         names = [name for name, entry in registry.list_adapters().items() if entry.control is control]
         click.echo(f"{word}: {', '.join(names)}")
@@ -108,7 +108,7 @@ def new_scenario(
     """
     from harness.mine import mining, ranges
     from harness.repo.checkout import FixtureError
-    from harness.report.words import plural
+    from harness.report.words import format_count
     from tasks import skeleton
     from tasks.loader import ScenarioError
 
@@ -128,8 +128,8 @@ def new_scenario(
         made = ranges.write(name, tasks, repository, str(between), paths.cache_root())
     except (ScenarioError, mining.MineError, FixtureError) as error:
         stop(error)
-    tell(f"{shorten(made.file)}: {made.lines} lines; {made.told} of {plural(made.found, 'value')} that changed "
-         f"in {plural(made.changes, 'commit')}")  # fmt: skip
+    tell(f"{shorten(made.file)}: {made.lines} lines; {made.told} of {format_count(made.found, 'value')} that changed "
+         f"in {format_count(made.changes, 'commit')}")  # fmt: skip
     tell(f"Prove it: coldwarm validate {spell(made.file)}")
     tell(f"Play it: coldwarm run --suite {spell(tasks)} -b chroma -b none -n 0 -d none --open")
 
@@ -158,7 +158,7 @@ def selftest_suite(names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
         proven = suite.prove(files, fixtures, paths.cache_root())
     except separability.MissingError as error:
         stop(error, COULD_NOT_RUN)
-    table.show(proven, terminal())
+    table.show(proven, open_terminal())
     for breach in proven.breaches:
         say(breach)
     click.echo(f"{len(files)} scenarios, {len(proven.breaches)} breaches")
@@ -190,7 +190,7 @@ def selftest_measures(names: tuple[str, ...], jobs: int | None, fresh: bool, eve
         stop(error)
     except EmbedderError as error:
         stop(error, COULD_NOT_RUN)
-    measures_table.show(proven, terminal())
+    measures_table.show(proven, open_terminal())
     if renew:
         allowed.write({row.fault.name: row.fault.may for row in proven.rows}, {made.__name__ for made in faults.FAULTS})
         click.echo(f"{shorten(allowed.FILE)}: written; review what changed in it")
@@ -237,13 +237,13 @@ def export_harbor(directory: Path, names: tuple[str, ...], tasks: Path, fixtures
     """
     from harness.play.story import Story
     from harness.published import harbor
-    from harness.report.words import plural
+    from harness.report.words import format_count
 
     try:
         written = harbor.export(directory, [Story(*each) for each in load_stories(tasks, fixtures, names, "all")])
     except harbor.HarborError as error:
         stop(error)
-    click.echo(f"{shorten(directory)}: {plural(written.tasks, 'task')} of {plural(written.jobs, 'job')}")
+    click.echo(f"{shorten(directory)}: {format_count(written.tasks, 'task')} of {format_count(written.jobs, 'job')}")
 
 
 @export.command(name="results")
@@ -262,7 +262,7 @@ def export_results(folder: Path, directory: Path) -> None:
     except (export.ExportError, FolderError, BlobError) as error:
         stop(error)
     click.echo(shorten(directory / "cells.parquet"))
-    sys.exit(verdict(results))
+    sys.exit(choose_exit_code(results))
 
 
 @export.command(name="spans")
@@ -295,7 +295,7 @@ def validate(files: tuple[Path, ...], tasks: Path, fixtures: Path) -> None:
     All of the suite takes half a minute. Looks at keys, commits and cited lines, reads every phrasing and rewrite as a
     run would, does each job once with the right options and tries its checks. `selftest suite` proves much more.
     """
-    from harness.report.words import plain, plural
+    from harness.report.words import format_count, make_plain
     from harness.selftest.suite import validate as examine
     from tasks import loader
 
@@ -305,6 +305,6 @@ def validate(files: tuple[Path, ...], tasks: Path, fixtures: Path) -> None:
         stop(error)
     problems = examine(chosen, fixtures, paths.cache_root())
     for line in problems:
-        click.echo(plain(line), err=True)
-    click.echo(f"{plural(len(chosen), 'scenario')}, {plural(len(problems), 'problem')}")
+        click.echo(make_plain(line), err=True)
+    click.echo(f"{format_count(len(chosen), 'scenario')}, {format_count(len(problems), 'problem')}")
     sys.exit(BAD if problems else GOOD)

@@ -50,5 +50,5 @@ def trend(runs: tuple[Path, ...], measures: tuple[str, ...], page: Path | None) 
         for line in trends.describe(each):
             tell(line)
     if page:
-        write_page(page, trend_page.page(loaded, found))
+        write_page(page, trend_page.write_page(loaded, found))
         tell(f"page: {shorten(page)}")

@@ -14,14 +14,14 @@ from harness.cli.common import (
     COULD_NOT_RUN,
     FAILED,
     GOOD,
+    choose_exit_code,
+    open_terminal,
     say,
     score_run,
     shorten,
     stop,
     tell,
-    terminal,
-    verdict,
-    wrote,
+    tell_written,
 )
 from harness.cli.play import GROUPS, run
 from harness.machine import files
@@ -65,11 +65,11 @@ def _play(specs: Sequence[str], options: dict[str, Any], *, quiet: bool) -> Side
     defaults = run.make_context("run", []).params
     defaults.pop("browse")
     folder = playing.play(**{**defaults, **options, "backends": tuple(specs), "quiet": quiet})
-    wrote(folder, *score_run(folder, options["jobs"]))
+    tell_written(folder, *score_run(folder, options["jobs"]))
     return baseline_files.load_evidence(folder.root)
 
 
-def _labels(backend: str, releases: Sequence[str]) -> tuple[str, list[str]]:
+def _label_releases(backend: str, releases: Sequence[str]) -> tuple[str, list[str]]:
     """What the backend is called without a release, and the label of each. Stops for what no backend is called."""
     from harness.backend import interpreters, registry
 
@@ -102,18 +102,20 @@ def ladder(backend: str, releases: tuple[str, ...], **asked: Any) -> None:
 
     if len({*releases}) < 2 or len({*releases}) < len(releases):
         stop("ladder: name two releases or more, each once: coldwarm ladder mem0 2.0.4 2.2.1")
-    plain, labels = _labels(backend, releases)
+    plain, labels = _label_releases(backend, releases)
     played = _play([_name(backend, each) for each in releases], asked, quiet=False)
     assert played.results is not None and played.root is not None
     there = [label for label in labels if label not in {each.backend for each in played.results.run.unplayed}]
-    steps = [sides.side(played, label, plain) for label in there]
-    screen, told, worst = terminal(), list[str](), GOOD
+    steps = [sides.make_side(played, label, plain) for label in there]
+    screen, told, worst = open_terminal(), list[str](), GOOD
     for old, new in itertools.pairwise(steps):
-        changes = pairing.changes(old.baseline, new.baseline)
+        changes = pairing.list_changes(old.baseline, new.baseline)
         screen.print()
-        comparison_table.show(pairing.against(old.baseline, new.baseline), new.baseline.run, changes, screen)
+        comparison_table.show(
+            pairing.judge_comparability(old.baseline, new.baseline), new.baseline.run, changes, screen
+        )
         file = played.root / "upgrades" / f"{old.baseline.run} to {new.baseline.run}.html".replace("/", "_")
-        files.write(file, comparison_page.page(old, new))
+        files.write(file, comparison_page.write_page(old, new))
         told.append(f"{old.baseline.run} -> {new.baseline.run}: {_count(changes)}; page: {shorten(file)}")
         worst = max(worst, FAILED if any(each.verdict in ("worse", "vanished") for each in changes) else GOOD)
     screen.print()
@@ -122,7 +124,7 @@ def ladder(backend: str, releases: tuple[str, ...], **asked: Any) -> None:
     tell(f"report: {shorten(played.root / 'report.html')}")
     if len(there) < 2:
         stop("fewer than two releases could run: nothing was compared", COULD_NOT_RUN)
-    code = verdict(played.results)
+    code = choose_exit_code(played.results)
     sys.exit(COULD_NOT_RUN if code == COULD_NOT_RUN else worst)
 
 
@@ -160,7 +162,7 @@ def bisect(backend: str, good: str, bad: str, measure: str, **asked: Any) -> Non
     drill = next((each.drill for each in trust.METRICS if each.definition.name == measure), None)
     if drill is None and measure not in metrics.DEFINITIONS:
         stop(f"--measure {measure}: there is no such measure; docs/measures.md names them")
-    _labels(backend, (good, bad))
+    _label_releases(backend, (good, bad))
     if not Version(good) < Version(bad):
         stop(f"{good} is not older than {bad}: name the good release first")
     asked = {**asked, "drilled": (drill,), "scenarios": ("none",)} if drill else {**asked, "drilled": ("none",)}
@@ -200,15 +202,15 @@ class Search:
         from harness.regress import releases
 
         began, text = time.monotonic(), _name(self._backend, release)
-        plain, (label,) = _labels(self._backend, [release])
+        plain, (label,) = _label_releases(self._backend, [release])
         try:
-            environments.of(*interpreters.name_releases([registry.parse(text)]))
+            environments.get_environment(*interpreters.name_releases([registry.parse(text)]))
         except MemoryFault as error:
             say(error)
             return releases.Reading(None, "no-environment")
         side = _play([text], self._asked, quiet=True)
         self.played += 1
-        found = releases.read_value(releases.side(side, label, plain).baseline, self._measure)
+        found = releases.read_value(releases.make_side(side, label, plain).baseline, self._measure)
         why = f" ({' '.join(found.reason.split())[:200]})" if found.reason else ""
         tell(f"{label}: {self._measure} {found}{why}, {time.monotonic() - began:.0f} s")
         return found

@@ -232,10 +232,13 @@ def _list_taken(record: Record, policy: ReadPolicy | None) -> dict[Key, Taken]:
         for _, event in record.works(policy)
         for choice in event.choices
     }
-    return {key: Taken(values.get(key), _outcome(found.verdict)) for key, found in record.find_decided(policy).items()}
+    return {
+        key: Taken(values.get(key), _classify_outcome(found.verdict))
+        for key, found in record.find_decided(policy).items()
+    }
 
 
-def _outcome(verdict: str) -> DecisionOutcome:
+def _classify_outcome(verdict: str) -> DecisionOutcome:
     known: tuple[DecisionOutcome, ...] = ("right", "stale", "lure", "other", "unresolved", "failed")
     return next(each for each in known if each == verdict)
 
@@ -272,7 +275,7 @@ def _is_equal(each: PairedDecision, policy: ReadPolicy) -> bool:
 
 
 def _fit(policy: ReadPolicy, decisions: Sequence[PairedDecision]) -> PolicyFit:
-    equal = _by_scenario([(each.scenario, _is_equal(each, policy)) for each in decisions])
+    equal = _average_by_scenario([(each.scenario, _is_equal(each, policy)) for each in decisions])
     shares = list(equal.values())
     tau, interval, why = _rank(policy, decisions)
     says: Nearness = "cannot-say"
@@ -295,7 +298,7 @@ def _fit(policy: ReadPolicy, decisions: Sequence[PairedDecision]) -> PolicyFit:
 def _find_nearest(decisions: Sequence[PairedDecision]) -> ReadPolicy | None:
     """The policy whose lead over each other one is above 0 in resamples of the scenarios."""
     shares = {
-        policy: _by_scenario([(each.scenario, _is_equal(each, policy)) for each in decisions])
+        policy: _average_by_scenario([(each.scenario, _is_equal(each, policy)) for each in decisions])
         for policy in READ_POLICIES
     }
     for policy in READ_POLICIES:
@@ -309,7 +312,7 @@ def _find_nearest(decisions: Sequence[PairedDecision]) -> ReadPolicy | None:
     return None
 
 
-def _by_scenario(values: Iterable[tuple[str, bool]]) -> dict[str, float]:
+def _average_by_scenario(values: Iterable[tuple[str, bool]]) -> dict[str, float]:
     groups: dict[str, list[bool]] = defaultdict(list)
     for name, value in values:
         groups[name].append(value)

@@ -50,8 +50,8 @@ def compare_rows(tables: Tables, ranked: Sequence[str], twins: Sequence[TwinGrou
     Args:
         ranked: The rows that are no control.
     """
-    yield from _against_cold(tables, ranked)
-    yield from _between_writes(tables, ranked)
+    yield from _compare_with_cold(tables, ranked)
+    yield from _compare_writes(tables, ranked)
     for at, (way, table) in enumerate(tables.items()):
         for measure in LOOKED_UP if at else BETWEEN:
             apart = _drop_twins(table.get(measure, {}), ranked, twins)
@@ -61,7 +61,7 @@ def compare_rows(tables: Tables, ranked: Sequence[str], twins: Sequence[TwinGrou
             yield from compare_pairs("dump", measure, pairs, table.get(measure, {}), way)
 
 
-def _against_cold(tables: Tables, ranked: Sequence[str]) -> Iterator[Comparison]:
+def _compare_with_cold(tables: Tables, ranked: Sequence[str]) -> Iterator[Comparison]:
     """Each row against no memory. What is adjusted together is of this row alone: the write policies under which one
     read policy was played, as a verdict may choose between these."""
     for measure in AGAINST_COLD:
@@ -73,7 +73,7 @@ def _against_cold(tables: Tables, ranked: Sequence[str]) -> Iterator[Comparison]
                 yield from _compare("cold", measure, family)
 
 
-def _between_writes(tables: Tables, ranked: Sequence[str]) -> Iterator[Comparison]:
+def _compare_writes(tables: Tables, ranked: Sequence[str]) -> Iterator[Comparison]:
     """Each row with old notes looked up and replaced against itself with memory that is only added to, on right
     decisions. What is adjusted together is of this row alone: the read policies, as a verdict may choose between these.
     """
@@ -167,7 +167,7 @@ def _find_intervals(
     """None of few scenarios, and where nothing moved: that nothing ever can is more than was seen."""
     adjusted = f", adjusted for {len(many)} comparisons" if len(many) > 1 else ""
     known = [at for at, each in enumerate(many) if len(each) >= ENOUGH and any(each)]
-    ends = stats.bounds([(many[at], levels[at], shown[at]) for at in known])
+    ends = stats.bootstrap_bounds([(many[at], levels[at], shown[at]) for at in known])
     found = dict(zip(known, ends, strict=True))
     return [
         Interval(low=own[0], high=own[1], method=METHOD + adjusted) if (own := found.get(at)) else None
@@ -198,14 +198,14 @@ def find_reach(stories: int, compared: int = 1) -> Reach:
         compared=compared,
         least=stats.sweep(1, stats.ALPHA),
         enough=stats.sweep(compared, stats.ALPHA),
-        evenly=stats.majority(stories, compared, stats.ALPHA),
-        able=compared * stats.smallest_p(stories) <= stats.ALPHA,
+        evenly=stats.find_majority(stories, compared, stats.ALPHA),
+        able=compared * stats.find_smallest_p(stories) <= stats.ALPHA,
     )
 
 
 def describe_reach(reach: Reach, thing: str = "difference") -> str:
     """What a run can surely show, to stand behind `could have shown`."""
     if not reach.able:
-        least = min(1.0, reach.compared * stats.smallest_p(reach.stories))
+        least = min(1.0, reach.compared * stats.find_smallest_p(reach.stories))
         return f"nothing: with {reach.stories} scenarios the adjusted p cannot fall below {least:.2g}"
     return f"any {thing} in one direction in {reach.enough} of {reach.stories} scenarios, with none in the other"

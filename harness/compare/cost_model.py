@@ -118,7 +118,7 @@ class Cost:
         self.untimed += other.untimed
         self.told.absorb(other.told)
         for each in other.spent.values():
-            spent = _of(self, each.payer, each.phase, each.model)
+            spent = _sum_row(self, each.payer, each.phase, each.model)
             spent.calls += each.calls
             spent.prompt += each.prompt
             spent.cached += each.cached
@@ -134,7 +134,7 @@ class Cost:
         return sorted({each.model for each in self.spent.values() if each.calls and each.money(prices) is None})
 
 
-def costs(folders: Sequence[Folder]) -> list[Cost]:
+def list_costs(folders: Sequence[Folder]) -> list[Cost]:
     """A row for each reader, backend, write policy and noise, cold first."""
     return join(
         row
@@ -187,17 +187,17 @@ def _add(row: Cost, view: View) -> None:
             counted = sum(call.prompt_tokens for call in calls), sum(call.completion_tokens for call in calls)
             row.told.absorb(ReportedUsage(1, own != counted, own, counted))
         for call in calls:
-            _add_call(_of(row, "reader", "job", call.model or split_reader(log.trial.reader)[1]), call)
+            _add_call(_sum_row(row, "reader", "job", call.model or split_reader(log.trial.reader)[1]), call)
     for _, drafted in record.of(Drafted):
         row.writing += drafted.took or 0.0
         for call in log.calls(drafted):
-            _add_call(_of(row, "writer", "ingest", call.model or split_reader(log.trial.writer)[1]), call)
+            _add_call(_sum_row(row, "writer", "ingest", call.model or split_reader(log.trial.writer)[1]), call)
     row.writing += sum(event.took or 0.0 for _, event in record.of(Wrote))
     row.writing += sum(event.took or 0.0 for _, event in record.of(Recalled) if event.purpose == "lookup")
     for _, metered in record.of(Metered):
         models = list(metered.models)
         for phase, count in metered.chat.items():
-            spent = _of(row, "backend", phase, models[0] if len(models) == 1 else ", ".join(models))
+            spent = _sum_row(row, "backend", phase, models[0] if len(models) == 1 else ", ".join(models))
             _count(spent, count)
 
 
@@ -217,5 +217,5 @@ def _count(spent: Spent, count: Mapping[str, int]) -> None:
     spent.short += count.get("short", 0)
 
 
-def _of(row: Cost, payer: Payer, phase: str, model: str) -> Spent:
+def _sum_row(row: Cost, payer: Payer, phase: str, model: str) -> Spent:
     return row.spent.setdefault((payer, phase, model), Spent(payer, phase, model))

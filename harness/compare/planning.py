@@ -12,7 +12,7 @@ from harness import metrics
 from harness.compare import power, stats
 from harness.compare.cost_model import Cost
 from harness.compare.power import Pilot, PilotStory
-from harness.compare.rows import AGAINST_COLD, COLD, headline
+from harness.compare.rows import AGAINST_COLD, COLD, is_headline
 from harness.model.prices import Prices
 from harness.model.results import Comparison, Results
 from harness.model.trial import Measured
@@ -113,7 +113,7 @@ def _pair(results: Results, left: str, right: str, measure: str) -> Side:
         own = cell.measures.get(measure)
         if (
             (name := cell.backend or COLD) in values
-            and headline(cell, results.run.conditions)
+            and is_headline(cell, results.run.conditions)
             and isinstance(own, Measured)
             and own.of
         ):
@@ -191,7 +191,7 @@ def spend(results: Results, rows: Sequence[Cost], side: Side, prices: Prices | N
             and (name == COLD or (each.condition.write_policy, each.condition.noise)
                  == (held.headline_write, held.headline_noise))
         ]  # fmt: skip
-        played = {cell.trial for cell in results.cells if (cell.backend or COLD) == name and headline(cell, held)}
+        played = {cell.trial for cell in results.cells if (cell.backend or COLD) == name and is_headline(cell, held)}
         for each in own:
             paid = each.money(prices) if prices else None
             priced = priced and paid is not None

@@ -58,7 +58,7 @@ Tables: TypeAlias = Mapping[Way, Mapping[str, Values]]
 """Way -> measure -> the values of all rows; the primary way stands first."""
 
 
-def headline(cell: Cell, conditions: Conditions) -> bool:
+def is_headline(cell: Cell, conditions: Conditions) -> bool:
     """Whether a cell counts for its row: one noise level, one way of writing and of reading. Controls with gold append,
     and play without noise.
     """
@@ -80,7 +80,7 @@ def make_rows(cells: Sequence[Cell], opened: Iterable[Opened], conditions: Condi
                 code[each.trial.backend].add(adapter)
     groups: dict[str, list[Cell]] = defaultdict(list)
     for cell in cells:
-        if headline(cell, conditions):
+        if is_headline(cell, conditions):
             groups[cell.backend or COLD].append(cell)
     return {
         name: Row(
@@ -105,7 +105,7 @@ def make_contrasts(cells: Sequence[Cell], conditions: Conditions) -> Iterator[Co
             write_policy=write,
             read_policy=read,
             noise=noise,
-            primary=headline(chosen[0], conditions),
+            primary=is_headline(chosen[0], conditions),
             measures={name: pool_cells(name, chosen) for name in CONTRASTED},
         )
 
@@ -113,12 +113,12 @@ def make_contrasts(cells: Sequence[Cell], conditions: Conditions) -> Iterator[Co
 def pool_cells(name: str, cells: Sequence[Cell]) -> Pooled:
     """One measure over scenarios; what was not measured is counted by word and says why."""
     # Where no job was done, tokens were spent all the same: a ratio is of the sums.
-    if name in metrics.RATIOS and (ratio := _ratio(*metrics.RATIOS[name], cells)):
+    if name in metrics.RATIOS and (ratio := _divide_sums(*metrics.RATIOS[name], cells)):
         return ratio
     measured = {cell.id: m for cell in cells if isinstance(m := cell.measures.get(name), Measured)}
     missed = [m for cell in cells if isinstance(m := cell.measures.get(name), NotMeasured)]
     words = Counter(m.status for m in missed)
-    values = list(by_scenario(name, cells).values())
+    values = list(average_by_scenario(name, cells).values())
     counted = [m for m in measured.values() if m.hits is not None and m.of is not None]
     return Pooled(
         value=statistics.fmean(values) if values else None,
@@ -126,7 +126,7 @@ def pool_cells(name: str, cells: Sequence[Cell]) -> Pooled:
         of=sum(m.of or 0 for m in counted) if counted else None,
         scenarios=len(values),
         at_least=any(m.known == "at-least" for m in measured.values()),
-        interval=_interval(values, share=bool(counted)) if len(values) >= ENOUGH else None,
+        interval=_find_interval(values, share=bool(counted)) if len(values) >= ENOUGH else None,
         unsupported=words["unsupported"],
         not_applicable=words["not-applicable"],
         failed=words["failed"],
@@ -136,7 +136,7 @@ def pool_cells(name: str, cells: Sequence[Cell]) -> Pooled:
     )
 
 
-def _ratio(top: str, bottom: str, cells: Sequence[Cell]) -> Pooled | None:
+def _divide_sums(top: str, bottom: str, cells: Sequence[Cell]) -> Pooled | None:
     """The sum of one measure over the hits of another, of cells that have both; None if there are no hits."""
     parts: dict[str, list[tuple[float, float]]] = defaultdict(list)
     least = False
@@ -161,7 +161,7 @@ def _ratio(top: str, bottom: str, cells: Sequence[Cell]) -> Pooled | None:
     )
 
 
-def _interval(values: Sequence[float], *, share: bool) -> Interval | None:
+def _find_interval(values: Sequence[float], *, share: bool) -> Interval | None:
     """Over scenarios; where all of them agree on none or all, their spread would claim to be certain."""
     if share and set(values) in ({0.0}, {1.0}):
         bound = wilson(round(sum(values)), len(values))
@@ -170,7 +170,7 @@ def _interval(values: Sequence[float], *, share: bool) -> Interval | None:
     return Interval(low=found[0], high=found[1], method=METHOD) if found else None
 
 
-def by_scenario(name: str, cells: Iterable[Cell]) -> dict[str, float]:
+def average_by_scenario(name: str, cells: Iterable[Cell]) -> dict[str, float]:
     """Scenario -> the mean of its measured cells."""
     found: dict[str, list[float]] = defaultdict(list)
     for cell in cells:
@@ -193,9 +193,9 @@ def tabulate(cells: Sequence[Cell], conditions: Conditions) -> Tables:
         held = conditions.model_copy(update={"headline_write": way.write, "headline_read": way.read})
         rows = defaultdict[str, list[Cell]](list)
         for cell in cells:
-            if headline(cell, held):
+            if is_headline(cell, held):
                 rows[cell.backend or COLD].append(cell)
         found[way] = {
-            measure: {name: by_scenario(measure, rows[name]) for name in sorted(rows)} for measure in COMPARED
+            measure: {name: average_by_scenario(measure, rows[name]) for name in sorted(rows)} for measure in COMPARED
         }
     return found

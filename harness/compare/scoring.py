@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from harness import metrics
-from harness.compare.twins import Fingerprint, fingerprint
+from harness.compare.twins import Fingerprint, compute_fingerprint
 from harness.log.events import Opened
 from harness.log.folder import Attempt, Folder
 from harness.log.reader import Log
@@ -132,7 +132,7 @@ def _score_story(folder: Folder, attempts: Sequence[Attempt], frame: Frame, show
     for name, log in found.items():
         own, calls = _count_faults(faults.of_trial, log, problems)
         unsealed = log.closed is not None and not log.sealed
-        print_ = fingerprint(log, (view for view in views if view.log is log))
+        print_ = compute_fingerprint(log, (view for view in views if view.log is log))
         played[name] = LogSummary(log.sha256, unsealed, log.opened, log.scenario, own, calls, print_)
     if logs:
         shown.append(show(ScoredStory(frame, logs, views, cells)))

@@ -30,7 +30,7 @@ LARGE = 5000
 """Memories of a trial or a drill whose scoring takes more memory than is left beside what has played them."""
 
 
-def results(folder: Folder, processes: int = 1) -> Results:
+def compute_results(folder: Folder, processes: int = 1) -> Results:
     """Everything that the logs of a run say. Equal logs give equal results, byte for byte.
 
     Args:
@@ -47,7 +47,7 @@ def score_run(folder: Folder, show: Show[S], processes: int = 1) -> tuple[Result
     stories, drills = folder.list_stories(), folder.list_drills()
     worth = sum(each.path.stat().st_size for own in (*stories, *drills) for each in own) >= WORTH
     parts = [*(("story", own) for own in stories), *(("drill", own) for own in drills)]
-    conditions = _conditions(file)
+    conditions = _read_conditions(file)
     frame = Frame(conditions, _list_rows(file, conditions), len(stories))
     score = partial(score_part, folder.root, frame, show)
     scored, shown = list[Part](), list[S]()
@@ -91,7 +91,7 @@ def score_run(folder: Folder, show: Show[S], processes: int = 1) -> tuple[Result
             problems=(*problems, *unread, *broken.problems([*cells, *(each.cell for each in drilled.values())])),
         ),
         definitions=dict(sorted(metrics.DEFINITIONS.items())),
-        stories=tuple(_stories(played.values())),
+        stories=tuple(_list_stories(played.values())),
         backends=rows,
         contrasts=tuple(make_contrasts(cells, conditions)),
         cells=tuple(cells),
@@ -103,7 +103,7 @@ def score_run(folder: Folder, show: Show[S], processes: int = 1) -> tuple[Result
             drilled[trial.id].cell if trial.id in drilled else trust.make_unscored(trial, "no readable transcript")
             for trial in file.drills
         ),
-        faults=tuple(_faults([*played.values(), *drilled.values()])),
+        faults=tuple(_list_faults([*played.values(), *drilled.values()])),
         calls=_count_calls([*played.values(), *drilled.values()]),
     )
     return made, shown
@@ -122,7 +122,7 @@ def _list_rows(file: RunFile, conditions: Conditions) -> frozenset[str]:
     )
 
 
-def _faults(each: Iterable[LogSummary | TranscriptSummary]) -> list[Faults]:
+def _list_faults(each: Iterable[LogSummary | TranscriptSummary]) -> list[Faults]:
     """Faults by backend, and in it by trial; of those that were planned or played."""
     return sorted((fault for own in each for fault in own.faults), key=lambda fault: (fault.backend, fault.trial))
 
@@ -140,7 +140,7 @@ def _merge(parts: Iterable[Mapping[str, S]]) -> dict[str, S]:
     return {name: each for part in parts for name, each in part.items()}
 
 
-def _conditions(file: RunFile) -> Conditions:
+def _read_conditions(file: RunFile) -> Conditions:
     selection, reader = file.selection, file.trials[0].reader if file.trials else ""
     return Conditions(
         k=selection.k,
@@ -161,7 +161,7 @@ def _conditions(file: RunFile) -> Conditions:
     )
 
 
-def _stories(logs: Iterable[LogSummary]) -> Iterator[Story]:
+def _list_stories(logs: Iterable[LogSummary]) -> Iterator[Story]:
     by_id = {log.scenario.id: log for log in logs}
     for name in sorted(by_id):
         log, scenario = by_id[name], by_id[name].scenario

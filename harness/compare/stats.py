@@ -32,7 +32,7 @@ def sign_flips(many: Iterable[Sequence[float]]) -> list[float]:
     """Sign-flip tests of many sets of differences, much faster than one by one."""
     moved = [tuple(each for each in own if each) for own in many]
     testable = [each for each in moved if len(each) > 1]
-    known = {values: _count_tail(values, sums) for values, sums in _multiply(_flips, testable)}
+    known = {values: _count_tail(values, sums) for values, sums in _multiply(_draw_flips, testable)}
     return [known.get(each, 1.0) for each in moved]
 
 
@@ -49,7 +49,7 @@ def _count_tail(moved: Values, sums: Any) -> float:
 
 
 @cache
-def _flips(pairs: int) -> Any:
+def _draw_flips(pairs: int) -> Any:
     """Whether each pair changes its sign, one row an assignment: all of them, or as many as are drawn."""
     import numpy as np
 
@@ -76,7 +76,7 @@ def _multiply(table: Callable[[int], Any], many: Iterable[Values]) -> Iterator[t
             yield from zip(part, products[..., 0].swapaxes(0, 1).reshape(len(part), -1), strict=True)
 
 
-def smallest_p(pairs: int) -> float:
+def find_smallest_p(pairs: int) -> float:
     """The smallest two-sided p that this many pairs can give: all differences in one direction."""
     exact = 2.0 ** (1 - pairs) if pairs else 1.0
     return exact if 2**pairs <= RESAMPLES else 2 / (RESAMPLES + 1)
@@ -87,7 +87,7 @@ def sweep(family: int, alpha: float) -> int:
     return ceil(1 + log2(family / alpha))
 
 
-def majority(pairs: int, family: int, alpha: float) -> int | None:
+def find_majority(pairs: int, family: int, alpha: float) -> int | None:
     """How many of `pairs` that all move equally far must move in one direction for p to be shown among `family`
     comparisons: the sign test. None: not even all of them."""
     tail, found = 0, None
@@ -141,14 +141,14 @@ def bound_mean(values: Sequence[float], level: float = ALPHA, shown: bool | None
     return _bound_mean(tuple(values), None, level, shown) if values else None
 
 
-def bounds(many: Sequence[tuple[Values, float, bool]]) -> list[Ends | None]:
+def bootstrap_bounds(many: Sequence[tuple[Values, float, bool]]) -> list[Ends | None]:
     """Bootstrap bounds of many sets of differences, much faster than one by one."""
     asked = defaultdict[Values, list[int]](list)
     for at, (values, _, _) in enumerate(many):
         asked[values].append(at)
     found: list[Ends | None] = [None] * len(many)
-    for values, sums in _multiply(_subsets, asked):
-        means = _sort_means(values, sums, _sizes(len(values)))
+    for values, sums in _multiply(_draw_subsets, asked):
+        means = _sort_means(values, sums, _count_sizes(len(values)))
         for at in asked[values]:
             _, level, shown = many[at]
             found[at] = _find_ends(values, means, level, shown)
@@ -162,8 +162,8 @@ def bound_ratio(above: Sequence[float], below: Sequence[float]) -> Ends | None:
 
 @cache  # two in five measures of a run have the values of another
 def _bound_mean(values: Values, weights: Values | None, level: float, shown: bool | None) -> Ends | None:
-    ((_, sums),) = _multiply(_subsets, [values])
-    sizes = _sizes(len(values)) if weights is None else next(_multiply(_subsets, [weights]))[1]
+    ((_, sums),) = _multiply(_draw_subsets, [values])
+    sizes = _count_sizes(len(values)) if weights is None else next(_multiply(_draw_subsets, [weights]))[1]
     return _find_ends(values, _sort_means(values, sums, sizes), level, shown)
 
 
@@ -194,7 +194,7 @@ def _sort_means(values: Values, sums: Any, sizes: Any) -> Any:
 
 
 @cache
-def _subsets(size: int) -> Any:
+def _draw_subsets(size: int) -> Any:
     """Which values belong to each subset but the empty one: all of them, or as many as are drawn; a row a subset."""
     import numpy as np
 
@@ -205,12 +205,12 @@ def _subsets(size: int) -> Any:
 
 
 @cache
-def _sizes(size: int) -> Any:
-    return _subsets(size).sum(axis=1)
+def _count_sizes(size: int) -> Any:
+    return _draw_subsets(size).sum(axis=1)
 
 
 @cache
-def _draws(size: int) -> Any:
+def _draw_resamples(size: int) -> Any:
     """Resamples of `size` scenarios: a table of indexes, one row a resample."""
     import numpy as np
 
@@ -225,7 +225,7 @@ def kendall(left: Sequence[Sequence[float]], right: Sequence[Sequence[float]]) -
     """
     import numpy as np
 
-    (tau,) = _taus(np.asarray(left, float).mean(axis=1)[None], np.asarray(right, float).mean(axis=1)[None])
+    (tau,) = _compute_taus(np.asarray(left, float).mean(axis=1)[None], np.asarray(right, float).mean(axis=1)[None])
     return None if np.isnan(tau) else float(tau)
 
 
@@ -237,8 +237,8 @@ def bootstrap_kendall(left: Sequence[Sequence[float]], right: Sequence[Sequence[
     """
     import numpy as np
 
-    drawn = _draws(len(left[0]))
-    taus = _taus(*(np.asarray(own, float)[:, drawn].mean(axis=2).T for own in (left, right)))
+    drawn = _draw_resamples(len(left[0]))
+    taus = _compute_taus(*(np.asarray(own, float)[:, drawn].mean(axis=2).T for own in (left, right)))
     defined = taus[~np.isnan(taus)]
     if len(defined) < 0.95 * len(taus):
         return None
@@ -246,7 +246,7 @@ def bootstrap_kendall(left: Sequence[Sequence[float]], right: Sequence[Sequence[
     return float(low), float(high)
 
 
-def _taus(left: Any, right: Any) -> Any:
+def _compute_taus(left: Any, right: Any) -> Any:
     """Tau-b of each line of two tables; not a number where a line is all ties."""
     import numpy as np
 

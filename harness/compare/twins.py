@@ -33,7 +33,7 @@ class Fingerprint(NamedTuple):
     embedded: Mapping[str, tuple[int, int]]
 
 
-def fingerprint(log: Log, views: Iterable[View]) -> Fingerprint:
+def compute_fingerprint(log: Log, views: Iterable[View]) -> Fingerprint:
     """The fingerprint of a trial and its views; without decisions where these cannot be read."""
     decisions = {view.read_policy: broken.guard(_digest, view, lambda _: "") for view in views if view.read_policy}
     meters = log.list_events(Metered)

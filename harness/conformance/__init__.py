@@ -10,7 +10,7 @@ from typing import Literal
 
 from harness.backend import client, interpreters, registry
 from harness.backend.client import Deadlines
-from harness.backend.store import ChildStore, opaque
+from harness.backend.store import ChildStore, make_opaque_name
 from harness.conformance import capturing, change_checks, filter_checks, write_checks  # noqa: F401  they register their checks, in this order
 from harness.conformance.bench import CHECKS, Bench, ContractCheck, run
 from harness.gateway.cache import EmbeddingCache
@@ -85,7 +85,7 @@ class Setting:
             bare: It is told that there is no embedder.
         """
         children = replace(self.children, dims=0) if bare else self.children
-        with children.lend(self.playable, 1, self.folder / "work" / opaque()) as lent:
+        with children.lend(self.playable, 1, self.folder / "work" / make_opaque_name()) as lent:
             yield lent
 
 
@@ -102,14 +102,14 @@ def open_setting(
     entry = registry.find(spec)
     if entry.reference is None:
         raise registry.RegistryError(f"'{spec.adapter}' is a control without an adapter")
-    model, launch = embedder or choose(), interpreters.launcher(spec)
-    with leftovers.temporary() as folder:
+    model, launch = embedder or choose(), interpreters.make_launcher(spec)
+    with leftovers.make_temporary() as folder:
         description = client.describe(entry.reference, folder / "describe", deadlines, launch, spec.settings)
         registry.check_settings(spec, description.settings, description.problem)
         if description.embeds and not model.dims:
-            raise MissingEmbedderError(extras.lacks("onnxruntime", f"{spec.label}: the embedder"))
+            raise MissingEmbedderError(extras.explain_lack("onnxruntime", f"{spec.label}: the embedder"))
         backend = Backend(name=description.name, version=description.version, support=description.support)
-        withheld = client.withheld(spec.settings, description.secrets)
+        withheld = client.list_secrets(spec.settings, description.secrets)
         chat = StandIn() if backend.supports("extracts") else None
         with (
             closing(EmbeddingCache(cache, model)) as embeddings,

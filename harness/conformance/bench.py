@@ -94,11 +94,11 @@ class Bench:
         memory.close()
 
 
-def item(text: str, scope: Scope = SHOP, **more: Any) -> Item:
+def make_item(text: str, scope: Scope = SHOP, **more: Any) -> Item:
     return Item(text, scope, AT, "project", **more)
 
 
-def ids(memory: RemoteMemory, *items: Item) -> list[str]:
+def remember_ids(memory: RemoteMemory, *items: Item) -> list[str]:
     """Remembers and gives the one id of each; Broken if one was not acknowledged with exactly one."""
     acks = memory.remember(items)
     memory.settle(20)

@@ -7,7 +7,20 @@ from pathlib import Path
 
 from harness.adapter import Ack, Scope, Source
 from harness.backend.client import MemoryFault
-from harness.conformance.bench import AT, SHOP, SOURCE, Bench, Broken, check, equal, expect, find, holds, ids, item
+from harness.conformance.bench import (
+    AT,
+    SHOP,
+    SOURCE,
+    Bench,
+    Broken,
+    check,
+    equal,
+    expect,
+    find,
+    holds,
+    make_item,
+    remember_ids,
+)
 from harness.conformance.write_checks import SHIP
 
 CANARY = "k4n4ry7f3"
@@ -23,7 +36,7 @@ UNKNOWN = ("unknown", "00000000-0000-4000-8000-000000000000")
 def lists_what_it_acknowledged(bench: Bench) -> None:
     """lists every acknowledged memory under its id, once"""
     with bench.open() as memory:
-        names = ids(memory, item(SHIP), item("The port is 8080."))
+        names = remember_ids(memory, make_item(SHIP), make_item("The port is 8080."))
         equal(sorted(hit.memory_id for hit in memory.entries(SHOP)), sorted(names), "ids")
 
 
@@ -31,7 +44,7 @@ def lists_what_it_acknowledged(bench: Bench) -> None:
 def gets_by_id(bench: Bench) -> None:
     """returns a memory for its id, and nothing for an unknown one"""
     with bench.open() as memory:
-        (name,) = ids(memory, item(SHIP))
+        (name,) = remember_ids(memory, make_item(SHIP))
         hit = memory.get(SHOP, name)
         expect(hit is not None and SHIP in hit.text and hit.memory_id == name, f"get returned {hit}")
         for unknown in UNKNOWN:
@@ -41,9 +54,9 @@ def gets_by_id(bench: Bench) -> None:
 @check("persistent", "update", "entries")
 def updates_under_the_same_id(bench: Bench) -> None:
     """replaces text and fields under the same id, also after reopening"""
-    fresh = item("Deploy with scripts/ship --target raft.", source=Source(path="README.md"))
+    fresh = make_item("Deploy with scripts/ship --target raft.", source=Source(path="README.md"))
     with bench.open() as memory:
-        (name,) = ids(memory, item(SHIP, source=SOURCE, confidence=0.75))
+        (name,) = remember_ids(memory, make_item(SHIP, source=SOURCE, confidence=0.75))
         equal(memory.update(SHOP, name, fresh).ids, (name,), "the acknowledgement")
     with bench.open() as memory:
         memory.settle(20)
@@ -57,7 +70,7 @@ def updates_under_the_same_id(bench: Bench) -> None:
 def updates_nothing_unknown(bench: Bench) -> None:
     """stores nothing for an id that it does not know"""
     with bench.open() as memory:
-        equal(memory.update(SHOP, UNKNOWN[0], item(SHIP)), Ack(()), "the acknowledgement")
+        equal(memory.update(SHOP, UNKNOWN[0], make_item(SHIP)), Ack(()), "the acknowledgement")
         if bench.offers("entries"):
             equal(memory.entries(SHOP), [], "listing")
 
@@ -66,8 +79,8 @@ def updates_nothing_unknown(bench: Bench) -> None:
 def leaves_the_successor(bench: Bench) -> None:
     """brings the successor and no longer the superseded as current"""
     with bench.open() as memory:
-        old = ids(memory, item("The queue is rabbit."))
-        new = memory.supersede(SHOP, old, item("The queue is redis.")).ids
+        old = remember_ids(memory, make_item("The queue is rabbit."))
+        new = memory.supersede(SHOP, old, make_item("The queue is redis.")).ids
         memory.settle(20)
         expect(bool(new), "the successor was not acknowledged")
         for hits in (find(memory, "The queue is redis."), memory.entries(SHOP)):  # some find by words only
@@ -79,7 +92,7 @@ def leaves_the_successor(bench: Bench) -> None:
 def deprecates_from_a_day_on(bench: Bench) -> None:
     """brings what is deprecated for an earlier day and not for a later one, also after reopening, and keeps it by id"""
     with bench.open() as memory:
-        old, rest = ids(memory, item("The queue is rabbit."), item("The port is 8080."))
+        old, rest = remember_ids(memory, make_item("The queue is rabbit."), make_item("The port is 8080."))
         equal(memory.deprecate(SHOP, [old, *UNKNOWN], LATER), [True, False, False], "the answers")
         equal(memory.deprecate(SHOP, [], LATER), [], "no id")
     with bench.open() as memory:
@@ -99,8 +112,8 @@ def deprecates_from_a_day_on(bench: Bench) -> None:
 def warns_of_the_superseded_alone(bench: Bench) -> None:
     """warns of what was superseded where it brings it, of nothing else, and names a memory that is there"""
     with bench.open() as memory:
-        old, rest = ids(memory, item("The queue is rabbit."), item("The port is 8080."))
-        new = memory.supersede(SHOP, [old], item("The queue is redis.")).ids
+        old, rest = remember_ids(memory, make_item("The queue is rabbit."), make_item("The port is 8080."))
+        new = memory.supersede(SHOP, [old], make_item("The queue is redis.")).ids
     with bench.open() as memory:
         memory.settle(20)
         hits = [*find(memory, "The queue is redis."), *find(memory, "The port is 8080.")]
@@ -115,8 +128,8 @@ def warns_of_the_superseded_alone(bench: Bench) -> None:
 def tells_its_history(bench: Bench) -> None:
     """answers for a live id and for an unknown one"""
     with bench.open() as memory:
-        (name,) = ids(memory, item(SHIP))
-        memory.update(SHOP, name, item("Deploy with scripts/ship --target raft."))
+        (name,) = remember_ids(memory, make_item(SHIP))
+        memory.update(SHOP, name, make_item("Deploy with scripts/ship --target raft."))
         memory.history(SHOP, name)
         equal(memory.history(SHOP, UNKNOWN[0]), [], "the history of an unknown id")
 
@@ -128,7 +141,7 @@ def tells_its_history(bench: Bench) -> None:
 def forgets_by_id(bench: Bench) -> None:
     """says True for what it deleted and False for what it does not know or has deleted before"""
     with bench.open() as memory:
-        (secret, _) = ids(memory, item(SECRET), item("The rest stays."))
+        (secret, _) = remember_ids(memory, make_item(SECRET), make_item("The rest stays."))
         equal(memory.forget(SHOP, [secret, *UNKNOWN]), [True, False, False], "the answers")
         equal(memory.forget(SHOP, [secret]), [False], "the second answer")
         equal(memory.forget(SHOP, []), [], "no id")
@@ -138,7 +151,7 @@ def forgets_by_id(bench: Bench) -> None:
 def forgotten_is_gone(bench: Bench) -> None:
     """brings a deleted memory by no route, now and after reopening, and keeps its neighbour"""
     with bench.open() as memory:
-        secret, rest = ids(memory, item(SECRET), item("The rest stays."))
+        secret, rest = remember_ids(memory, make_item(SECRET), make_item("The rest stays."))
         memory.forget(SHOP, [secret])
     for _ in range(2):
         with bench.open() as memory:
@@ -158,8 +171,8 @@ def forgets_a_scope(bench: Bench) -> None:
     others = [replace(SHOP, repo="storefront-admin")]
     others += [replace(SHOP, user="dana@example.com")] if bench.offers("scope_user") else []
     with bench.open() as memory:
-        memory.remember([item(f"Fact {at} of the shop.") for at in range(250)])
-        memory.remember([item("The neighbour's rule.", other) for other in others])
+        memory.remember([make_item(f"Fact {at} of the shop.") for at in range(250)])
+        memory.remember([make_item("The neighbour's rule.", other) for other in others])
         memory.settle(20)
         memory.forget_scope(SHOP)
         memory.settle(20)
@@ -188,9 +201,12 @@ def keeps_neighbours_apart(bench: Bench) -> None:
     """brings its own and nothing of a neighbour with a similar name and far more to say, in each declared respect"""
     with bench.open() as memory:
         for at, (mine, other) in enumerate(_sides(bench)):
-            memory.remember([item(f"The port of pair {at} is 90{n}.", other) for n in range(10, 40)])
+            memory.remember([make_item(f"The port of pair {at} is 90{n}.", other) for n in range(10, 40)])
             memory.remember(
-                [item(f"The port of pair {at} is 8080.", mine), item(f"The port of pair {at} is 9090.", other)]
+                [
+                    make_item(f"The port of pair {at} is 8080.", mine),
+                    make_item(f"The port of pair {at} is 9090.", other),
+                ]
             )
             memory.settle(20)
             for scope, own, foreign in ((mine, "is 8080", "is 90"), (other, "is 90", "is 8080")):
@@ -204,10 +220,10 @@ def ids_do_not_cross_scopes(bench: Bench) -> None:
     """gives, changes and deletes nothing of a neighbour, even by its id"""
     mine, other = replace(SHOP, repo="api"), replace(SHOP, repo="api-internal")
     with bench.open() as memory:
-        (theirs,) = ids(memory, item("The port is 9090.", other))
+        (theirs,) = remember_ids(memory, make_item("The port is 9090.", other))
         equal(memory.get(mine, theirs), None, "get across scopes")
         if bench.offers("update"):
-            equal(memory.update(mine, theirs, item("The port is 1.", mine)), Ack(()), "update across scopes")
+            equal(memory.update(mine, theirs, make_item("The port is 1.", mine)), Ack(()), "update across scopes")
         if bench.offers("forget"):
             equal(memory.forget(mine, [theirs]), [False], "forget across scopes")
         hit = memory.get(other, theirs)
@@ -219,7 +235,7 @@ def wider_memories_hold_here(bench: Bench) -> None:
     """brings what holds for the whole organisation or everywhere, and not what holds in a narrower place"""
     rules = {"rule everywhere": Scope(), "rule of acme": Scope(org="acme"), "rule of storefront": SHOP}
     with bench.open() as memory:
-        memory.remember([item(text, scope) for text, scope in rules.items()])
+        memory.remember([make_item(text, scope) for text, scope in rules.items()])
         memory.settle(20)
         for place, seen in ((SHOP, [*rules]), (Scope(org="acme"), [*rules][:2])):
             hits = find(memory, "rule", place, 20)
@@ -231,9 +247,15 @@ def wider_memories_change_for_all(bench: Bench) -> None:
     """changes and deletes what holds here where it belongs, and not for this place alone"""
     wider = Scope(org="acme")
     with bench.open() as memory:
-        changed, gone = ids(memory, item("The port is 9090.", wider), item("The queue is rabbit.", wider))
+        changed, gone = remember_ids(
+            memory, make_item("The port is 9090.", wider), make_item("The queue is rabbit.", wider)
+        )
         if bench.offers("update"):
-            equal(memory.update(SHOP, changed, item("The port is 7070.", wider)).ids, (changed,), "the acknowledgement")
+            equal(
+                memory.update(SHOP, changed, make_item("The port is 7070.", wider)).ids,
+                (changed,),
+                "the acknowledgement",
+            )
         if bench.offers("forget"):
             equal(memory.forget(SHOP, [*UNKNOWN, gone]), [False, False, True], "the answers")
         memory.settle(20)
@@ -247,7 +269,7 @@ def takes_odd_scope_names(bench: Bench) -> None:
     """treats no character of a scope name as a pattern"""
     names = ("a_c", "abc", "a%c", "a*c", "a?c", "a.c", "A_C", "a'c", 'a"c', "ä c")
     with bench.open() as memory:
-        memory.remember([item(f"Rule number {at}.", replace(SHOP, repo=name)) for at, name in enumerate(names)])
+        memory.remember([make_item(f"Rule number {at}.", replace(SHOP, repo=name)) for at, name in enumerate(names)])
         memory.settle(20)
         for at, name in enumerate(names):
             scope = replace(SHOP, repo=name)
@@ -266,12 +288,12 @@ def takes_odd_scope_names(bench: Bench) -> None:
 def reopens(bench: Bench) -> None:
     """finds everything under the same ids in a fresh process, and takes more"""
     with bench.open() as memory:
-        memory.remember([item(SHIP, source=SOURCE), item("Déjà vu “quoted” ✓")])
+        memory.remember([make_item(SHIP, source=SOURCE), make_item("Déjà vu “quoted” ✓")])
         before = sorted(memory.entries(SHOP), key=lambda hit: hit.memory_id)
     with bench.open() as memory:
         equal(sorted(memory.entries(SHOP), key=lambda hit: hit.memory_id), before, "the listing")
         expect(holds(find(memory, SHIP), SHIP), "not found after reopening")
-        memory.remember([item("A later one.")])
+        memory.remember([make_item("A later one.")])
         equal(len(memory.entries(SHOP)), 3, "memories")
 
 
@@ -288,7 +310,7 @@ def survives_a_kill(bench: Bench) -> None:
     """loses nothing that was acknowledged when its process is killed"""
     memory = bench.site.open()
     try:
-        names = ids(memory, item(SHIP), item("The port is 8080."))
+        names = remember_ids(memory, make_item(SHIP), make_item("The port is 8080."))
     finally:
         memory.kill()
     with bench.open() as memory:
@@ -310,7 +332,7 @@ def names_its_storage_before_it_has_any(bench: Bench) -> None:
 def keeps_data_where_it_says(bench: Bench) -> None:
     """holds a text in a place that it names, and nowhere else in its folder"""
     with bench.open() as memory:
-        memory.remember([item(SECRET)])
+        memory.remember([make_item(SECRET)])
     layers = bench.site.layers()
     if any(layer.format in ("remote", "postgres") for layer in layers):
         return
@@ -326,9 +348,9 @@ def keeps_data_where_it_says(bench: Bench) -> None:
 def restores_a_mark(bench: Bench) -> None:
     """brings back what a mark held, in another process, without what came later or went since; no unknown mark"""
     with bench.open() as memory:
-        secret, _ = ids(memory, item(SECRET), item("A good rule."))
+        secret, _ = remember_ids(memory, make_item(SECRET), make_item("A good rule."))
         mark = memory.snapshot()
-        memory.remember([item("A poisoned rule.")])
+        memory.remember([make_item("A poisoned rule.")])
         memory.forget(SHOP, [secret])
     with bench.open() as memory:
         memory.restore(mark)
@@ -348,20 +370,20 @@ def restores_a_mark(bench: Bench) -> None:
 def takes_writes_at_once(bench: Bench) -> None:
     """answers each of eight writes that are in flight at once, with an id of its own or an error, and goes on"""
     with bench.open() as memory:
-        written = memory.burst([item(f"{SHIP} Step {at}.") for at in range(8)], at_once=True)
+        written = memory.burst([make_item(f"{SHIP} Step {at}.") for at in range(8)], at_once=True)
         silent = [at for at, each in enumerate(written) if each.error is None and not (each.ack and each.ack.ids)]
         expect(not silent, f"writes {silent} were answered with no id and no error")
         given = [name for each in written if each.ack for name in each.ack.ids]
         expect(len({*given}) == len(given), "two writes were given one id")
         memory.settle(20)
-        ids(memory, item("Afterwards it takes another one."))
+        remember_ids(memory, make_item("Afterwards it takes another one."))
 
 
 @check("persistent", "multi_process", "entries")
 def serves_two_processes(bench: Bench) -> None:
     """shows one process what another has written and deleted"""
     with bench.open() as one, bench.open() as two:
-        (name,) = ids(one, item(SHIP))
+        (name,) = remember_ids(one, make_item(SHIP))
         two.settle(20)
         expect(holds(two.entries(SHOP), SHIP), "the other process does not see the write")
         expect(holds(find(one, SHIP), SHIP), "the writer does not find its own")

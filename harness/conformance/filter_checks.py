@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.adapter import Filter, Item, Source
 from harness.backend.client import RemoteMemory
-from harness.conformance.bench import AT, SHOP, Bench, check, equal, expect, ids, item
+from harness.conformance.bench import AT, SHOP, Bench, check, equal, expect, make_item, remember_ids
 from harness.conformance.change_checks import LATER
 
 QUERY = "The queue is rabbit."
@@ -20,7 +20,7 @@ def _write(memory: RemoteMemory, *wanted: Item, others: list[Item]) -> list[str]
         Item(f"The queue is rabbit {at}.", SHOP, AT, each.kind, each.source, each.confidence)
         for at, each in enumerate((others * NEARER)[: max(NEARER, len(others))])
     ]
-    return ids(memory, *crowd, *wanted)[len(crowd) :]
+    return remember_ids(memory, *crowd, *wanted)[len(crowd) :]
 
 
 def _check(bench: Bench, where: Filter, *wanted: Item, others: list[Item]) -> None:
@@ -52,16 +52,16 @@ def keeps_to_kinds(bench: Bench) -> None:
 @check("filter_path")
 def keeps_to_a_path(bench: Bench) -> None:
     """brings what cites this very file; not what cites none, or one that is called much like it"""
-    wanted = [item(text, source=Source("1a2b3c4d5e", PATH, 3 + at)) for at, text in enumerate(WANTED)]
-    others = [*(item("", source=Source("1a2b3c4d5e", path, 3)) for path in PATHS), item("")]
+    wanted = [make_item(text, source=Source("1a2b3c4d5e", PATH, 3 + at)) for at, text in enumerate(WANTED)]
+    others = [*(make_item("", source=Source("1a2b3c4d5e", path, 3)) for path in PATHS), make_item("")]
     _check(bench, Filter(path=PATH), *wanted, others=others)
 
 
 @check("filter_confidence")
 def keeps_to_a_confidence(bench: Bench) -> None:
     """brings what is as sure as it is asked for, and what was told without a confidence"""
-    others = [item("", confidence=sure) for sure in (0.49, 0.05, 0.0)]
-    _check(bench, Filter(confidence=0.5), item(WANTED[0]), item(WANTED[1], confidence=0.5), others=others)
+    others = [make_item("", confidence=sure) for sure in (0.49, 0.05, 0.0)]
+    _check(bench, Filter(confidence=0.5), make_item(WANTED[0]), make_item(WANTED[1], confidence=0.5), others=others)
 
 
 @check("filter_kind", "update")
@@ -70,7 +70,10 @@ def filters_what_was_updated(bench: Bench) -> None:
     kinds = Filter(kinds=("procedural",))
     with bench.open() as memory:
         changed, same = _write(
-            memory, item(WANTED[0]), Item(WANTED[1], SHOP, AT, "procedural"), others=[Item("", SHOP, AT, "episodic")]
+            memory,
+            make_item(WANTED[0]),
+            Item(WANTED[1], SHOP, AT, "procedural"),
+            others=[Item("", SHOP, AT, "episodic")],
         )
         memory.update(SHOP, changed, Item(WANTED[0], SHOP, AT, "procedural"))
         memory.update(SHOP, same, Item(f"{WANTED[1]} Always.", SHOP, AT, "procedural"))

@@ -53,7 +53,7 @@ def search(
 ) -> tuple[Hunted, Path | None]:
     """How the hunt ended, and where its finding was kept. Raises SequenceError for a kept one that cannot be read."""
     label = setting.playable.spec.label
-    kept = [read_file(path).steps for path in sorted(_folder(cases, label).glob("*.json"))]
+    kept = [read_file(path).steps for path in sorted(_name_folder(cases, label).glob("*.json"))]
     with setting.lend() as (store, _):
         found = hunt(make_player(setting, store), store.backend, seed, operations, seconds, LARGEST, kept, notify)
     if found.verdict != "broken" or found.shortest is None or found.shortest.differs is None:
@@ -66,7 +66,7 @@ def search(
         says=found.shortest.differs.says,
         steps=found.shortest.steps,
     )
-    path = _folder(cases, label) / f"{digest(case.model_dump(mode='json')['steps'])[:12]}.json"
+    path = _name_folder(cases, label) / f"{digest(case.model_dump(mode='json')['steps'])[:12]}.json"
     files.write(path, case.model_dump_json(indent=1, exclude_defaults=True, by_alias=True) + "\n")
     return found, path
 
@@ -110,5 +110,5 @@ def make_player(setting: Setting, store: ChildStore) -> SequencePlayer:
     return SequencePlayer(store, lambda texts: setting.children.warm(texts, store.backend.name))
 
 
-def _folder(cases: Path, label: str) -> Path:
+def _name_folder(cases: Path, label: str) -> Path:
     return cases / re.sub(r"[^A-Za-z0-9_.=,-]+", "-", label)

@@ -8,7 +8,20 @@ from typing import Any, get_args
 
 from harness.adapter import Operation, Scope, Usage
 from harness.backend.client import MemoryFault, RemoteMemory
-from harness.conformance.bench import AT, SHOP, SOURCE, Bench, Broken, check, equal, expect, find, holds, ids, item
+from harness.conformance.bench import (
+    AT,
+    SHOP,
+    SOURCE,
+    Bench,
+    Broken,
+    check,
+    equal,
+    expect,
+    find,
+    holds,
+    make_item,
+    remember_ids,
+)
 
 SHIP = "Deploy with scripts/ship --target blimp, never by hand."
 ODD = (
@@ -37,7 +50,7 @@ def says_whether_it_needs_vectors(bench: Bench) -> None:
     """asks for vectors if it declares `embeds`, and else only where `space.dims` is not 0, and finds without them"""
     try:
         with bench.open() as memory:
-            memory.remember([item(SHIP)])
+            memory.remember([make_item(SHIP)])
             memory.settle(20)
             hits = find(memory, SHIP)
     except MemoryFault as fault:
@@ -52,11 +65,11 @@ def says_whether_it_needs_vectors(bench: Bench) -> None:
     expect(bench.embeds or not asked, "it asked for vectors though space.dims is 0: embeds = True, if it needs them")
 
 
-def _calls(memory: RemoteMemory) -> dict[str, tuple[Any, ...]]:
+def _list_calls(memory: RemoteMemory) -> dict[str, tuple[Any, ...]]:
     mark = memory.snapshot() if memory.description.support["snapshot"].supported else "x"
     return {
-        "entries": (SHOP,), "get": (SHOP, "x"), "history": (SHOP, "x"), "update": (SHOP, "x", item(SHIP)),
-        "supersede": (SHOP, [], item(SHIP)), "deprecate": (SHOP, ["x"], AT),
+        "entries": (SHOP,), "get": (SHOP, "x"), "history": (SHOP, "x"), "update": (SHOP, "x", make_item(SHIP)),
+        "supersede": (SHOP, [], make_item(SHIP)), "deprecate": (SHOP, ["x"], AT),
         "forget": (SHOP, ["x"]), "forget_scope": (SHOP,),
         "snapshot": (), "restore": (mark,), "observe": ([], SHOP, AT, "monday"),
     }  # fmt: skip
@@ -66,7 +79,7 @@ def _calls(memory: RemoteMemory) -> dict[str, tuple[Any, ...]]:
 def refuses_what_it_declares_unsupported(bench: Bench) -> None:
     """raises Unsupported for every operation that it declares as unsupported, and for no other"""
     with bench.open() as memory:
-        for name, arguments in _calls(memory).items():
+        for name, arguments in _list_calls(memory).items():
             try:
                 getattr(memory, name)(*arguments)
                 refused = False
@@ -81,7 +94,7 @@ def refuses_what_it_declares_unsupported(bench: Bench) -> None:
 def compacts_or_refuses(bench: Bench) -> None:
     """compacts a store that nobody has open and keeps what is in it, or refuses as declared"""
     with bench.open() as memory:
-        memory.remember([item(SHIP)])
+        memory.remember([make_item(SHIP)])
     try:
         bench.site.compact()
     except MemoryFault as error:
@@ -114,7 +127,11 @@ def claims_no_other_operation(bench: Bench) -> None:
 def acknowledges_each_item(bench: Bench) -> None:
     """answers one acknowledgement for each item, in order, and none for an empty batch"""
     with bench.open() as memory:
-        equal(len(memory.remember([item(SHIP), item(""), item("Invoices are numbered.")])), 3, "acknowledgements")
+        equal(
+            len(memory.remember([make_item(SHIP), make_item(""), make_item("Invoices are numbered.")])),
+            3,
+            "acknowledgements",
+        )
         equal(memory.remember([]), [], "an empty batch")
 
 
@@ -122,7 +139,7 @@ def acknowledges_each_item(bench: Bench) -> None:
 def gives_each_item_its_own_id(bench: Bench) -> None:
     """stores different texts under different ids"""
     with bench.open() as memory:
-        names = ids(memory, *(item(f"Rule {at} of the shop.") for at in range(20)))
+        names = remember_ids(memory, *(make_item(f"Rule {at} of the shop.") for at in range(20)))
         equal(len({*names}), 20, "different ids")
         expect(all(names), "an id is empty")
 
@@ -131,7 +148,7 @@ def gives_each_item_its_own_id(bench: Bench) -> None:
 def stores_no_blank_text(bench: Bench) -> None:
     """acknowledges a blank text with no id and stores nothing"""
     with bench.open() as memory:
-        acks = memory.remember([item(""), item(" \n ")])
+        acks = memory.remember([make_item(""), make_item(" \n ")])
         equal([ack.ids for ack in acks], [(), ()], "ids of blank texts")
         if bench.offers("entries"):
             equal(memory.entries(SHOP), [], "listing")
@@ -141,7 +158,7 @@ def stores_no_blank_text(bench: Bench) -> None:
 def keeps_odd_texts(bench: Bench) -> None:
     """gives quotes, line ends, other scripts and template syntax back as they were"""
     with bench.open() as memory:
-        memory.remember([item(text) for text in ODD])
+        memory.remember([make_item(text) for text in ODD])
         listed = memory.entries(SHOP)
         for text in ODD:
             expect(holds(listed, text), f"lost or changed: {text!r}")
@@ -152,7 +169,7 @@ def keeps_long_texts(bench: Bench) -> None:
     """gives a text of 10,000 characters back whole"""
     text = " ".join(f"word{at}" for at in range(1200))[:10_000].rstrip()
     with bench.open() as memory:
-        memory.remember([item(text)])
+        memory.remember([make_item(text)])
         expect(holds(memory.entries(SHOP), text), "the text was cut or changed")
 
 
@@ -160,7 +177,7 @@ def keeps_long_texts(bench: Bench) -> None:
 def takes_large_batches(bench: Bench) -> None:
     """stores 300 items of one batch and lists them all"""
     with bench.open() as memory:
-        names = ids(memory, *(item(f"Fact number {at} is here.") for at in range(300)))
+        names = remember_ids(memory, *(make_item(f"Fact number {at} is here.") for at in range(300)))
         equal({hit.memory_id for hit in memory.entries(SHOP)} >= {*names}, True, "all listed")
 
 
@@ -168,7 +185,7 @@ def takes_large_batches(bench: Bench) -> None:
 def takes_equal_texts_twice(bench: Bench) -> None:
     """acknowledges a text that it holds already"""
     with bench.open() as memory:
-        first, second = memory.remember([item(SHIP)]), memory.remember([item(SHIP)])
+        first, second = memory.remember([make_item(SHIP)]), memory.remember([make_item(SHIP)])
         known = bench.offers("extracts") or bool(second[0].ids)  # nothing new in it: there may be no fact to store
         expect(bool(first[0].ids) and known, "an equal text was not acknowledged")
         expect(holds(memory.entries(SHOP), SHIP), "it is not listed")
@@ -178,7 +195,7 @@ def takes_equal_texts_twice(bench: Bench) -> None:
 def settles(bench: Bench) -> None:
     """says when recall sees every acknowledged write"""
     with bench.open() as memory:
-        memory.remember([item(SHIP)])
+        memory.remember([make_item(SHIP)])
         equal(memory.settle(20), True, "settle")
 
 
@@ -191,9 +208,9 @@ def finds_what_it_was_told(bench: Bench) -> None:
     older, newer = "2025-01-01T10:00:00+00:00", "2026-06-01T10:00:00+00:00"
     with bench.open() as memory:
         memory.remember([
-            replace(item("Deploy with scripts/ship --target raft, by hand."), at=older),
-            item(SHIP),
-            replace(item("Deploy with scripts/ship --target barge, by hand."), at=newer),
+            replace(make_item("Deploy with scripts/ship --target raft, by hand."), at=older),
+            make_item(SHIP),
+            replace(make_item("Deploy with scripts/ship --target barge, by hand."), at=newer),
         ])  # fmt: skip
         memory.settle(20)
         hits = find(memory, SHIP)
@@ -205,7 +222,7 @@ def finds_what_it_was_told(bench: Bench) -> None:
 def keeps_to_k(bench: Bench) -> None:
     """brings at most k hits, and each memory once"""
     with bench.open() as memory:
-        memory.remember([item(f"ship number {at}") for at in range(12)])
+        memory.remember([make_item(f"ship number {at}") for at in range(12)])
         memory.settle(20)
         for k in (1, 5, 50):
             hits = find(memory, "ship number 7", k=k)
@@ -218,7 +235,9 @@ def keeps_to_k(bench: Bench) -> None:
 def scores_fall(bench: Bench) -> None:
     """gives scores, where it gives any, that never rise"""
     with bench.open() as memory:
-        memory.remember([item(SHIP), item("Ship on Mondays."), item("The port is 8080."), item("Who deploys?")])
+        memory.remember(
+            [make_item(SHIP), make_item("Ship on Mondays."), make_item("The port is 8080."), make_item("Who deploys?")]
+        )
         memory.settle(20)
         scores = [hit.score for hit in find(memory, "ship to the target") if hit.score is not None]
         equal(scores, sorted(scores, reverse=True), "scores")
@@ -237,7 +256,7 @@ def knows_nothing_when_new(bench: Bench) -> None:
 def survives_hostile_queries(bench: Bench) -> None:
     """answers operators, quotes, blanks and long questions without an error"""
     with bench.open() as memory:
-        memory.remember([item(SHIP)])
+        memory.remember([make_item(SHIP)])
         for query in (*QUERIES, "", "   "):
             find(memory, query)
 
@@ -246,7 +265,7 @@ def survives_hostile_queries(bench: Bench) -> None:
 def answers_alike(bench: Bench) -> None:
     """answers the same question twice alike, and asking changes nothing"""
     with bench.open() as memory:
-        memory.remember([item(f"Rule {at}: ship to dock {at % 3}.") for at in range(12)])
+        memory.remember([make_item(f"Rule {at}: ship to dock {at % 3}.") for at in range(12)])
         memory.settle(20)
         first = [(hit.memory_id, hit.text) for hit in find(memory, "Which dock?")]
         listed = memory.entries(SHOP) if bench.offers("entries") else None
@@ -262,7 +281,9 @@ def answers_alike(bench: Bench) -> None:
 def keeps_sources(bench: Bench) -> None:
     """returns source and confidence as they were written, and invents none"""
     with bench.open() as memory:
-        with_, without = ids(memory, item(SHIP, source=SOURCE, confidence=0.75), item("The port is 8080."))
+        with_, without = remember_ids(
+            memory, make_item(SHIP, source=SOURCE, confidence=0.75), make_item("The port is 8080.")
+        )
         listed = {hit.memory_id: hit for hit in memory.entries(SHOP)}
         expect({with_, without} <= {*listed}, "what was acknowledged is not listed")
         for hit in [listed[with_], *(hit for hit in find(memory, SHIP) if hit.memory_id == with_)]:
@@ -274,7 +295,7 @@ def keeps_sources(bench: Bench) -> None:
 def keeps_dates(bench: Bench) -> None:
     """returns the moment that was written"""
     with bench.open() as memory:
-        memory.remember([item(SHIP)])
+        memory.remember([make_item(SHIP)])
         for hit in memory.entries(SHOP):
             try:
                 same = datetime.fromisoformat(hit.created or "") == datetime.fromisoformat(AT)
@@ -290,7 +311,7 @@ def keeps_scopes(bench: Bench) -> None:
     whole = {"org": "acme", "repo": "storefront", "branch": "release/2 b", "user": "dana@example.com"}
     scope = Scope(**{part: whole[part] for part in parts if bench.offers(f"scope_{part}")})
     with bench.open() as memory:
-        memory.remember([item(SHIP, scope)])
+        memory.remember([make_item(SHIP, scope)])
         equal([hit.scope for hit in memory.entries(scope)], [scope], "scopes")
 
 
@@ -299,7 +320,7 @@ def keeps_empty_names(bench: Bench) -> None:
     """keeps an empty name apart from one that is not set"""
     places = (Scope(repo=""), Scope())
     with bench.open() as memory:
-        acks = memory.remember([item(f"{SHIP} {at}", place) for at, place in enumerate(places)])
+        acks = memory.remember([make_item(f"{SHIP} {at}", place) for at, place in enumerate(places)])
         for place, ack in zip(places, acks, strict=True):
             found = sorted(hit.memory_id for hit in memory.entries(place))
             equal(found, sorted(ack.ids), "an empty name" if place.repo == "" else "no name")
@@ -310,8 +331,8 @@ def lets_memories_expire(bench: Bench) -> None:
     """does not bring what has expired, and brings what has not"""
     with bench.open() as memory:
         memory.remember([
-            item("The freeze lasts until the turn of the century.", expires="2000-01-01T00:00:00+00:00"),
-            item("The freeze lasts until the far future.", expires="2999-01-01T00:00:00+00:00"),
+            make_item("The freeze lasts until the turn of the century.", expires="2000-01-01T00:00:00+00:00"),
+            make_item("The freeze lasts until the far future.", expires="2999-01-01T00:00:00+00:00"),
         ])  # fmt: skip
         memory.settle(20)
         hits = find(memory, "How long does the freeze last?")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.gateway.tokens import well_formed
+from harness.gateway.tokens import repair_surrogates
 from harness.machine import extras
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Embedder:
         if "" in texts:
             raise ValueError("an empty text has no embedding")
         self._load()
-        pieces = self._tokenizer.encode_batch_fast([well_formed(text) for text in texts])
+        pieces = self._tokenizer.encode_batch_fast([repair_surrogates(text) for text in texts])
         vectors = np.empty((len(pieces), self.dims), np.float32)
         # By length, so that short texts are not padded to the longest one; padding changes no vector.
         order = sorted(range(len(pieces)), key=lambda index: len(pieces[index].ids))
@@ -103,8 +103,8 @@ class Embedder:
             vectors[batch] = self._run([pieces[index].ids for index in batch])
         return Encoded(
             vectors,
-            [_plain(piece) for piece in pieces],
-            [sum(_plain(rest) for rest in piece.overflowing) for piece in pieces],
+            [_count_plain(piece) for piece in pieces],
+            [sum(_count_plain(rest) for rest in piece.overflowing) for piece in pieces],
         )
 
     def _run(self, rows: list[list[int]]) -> NDArray[Any]:
@@ -129,7 +129,7 @@ class Embedder:
                 import onnxruntime
                 from tokenizers import Tokenizer
             except ImportError as error:
-                raise MissingEmbedderError(extras.lacks(error.name or "onnxruntime", "the embedder")) from None
+                raise MissingEmbedderError(extras.explain_lack(error.name or "onnxruntime", "the embedder")) from None
             model, tokenizer = _check(*_MODEL), _check(*_TOKENIZER)
             self._tokenizer = Tokenizer.from_file(str(tokenizer))
             self._tokenizer.enable_truncation(LIMIT)  # the file says 128, and pads everything to it
@@ -148,7 +148,7 @@ class NoEmbedder:
 
     def encode(self, texts: Sequence[str]) -> Encoded:
         """Raises MissingEmbedderError."""
-        raise MissingEmbedderError(extras.lacks("onnxruntime", "the embedder"))
+        raise MissingEmbedderError(extras.explain_lack("onnxruntime", "the embedder"))
 
 
 def choose() -> Encoder:
@@ -156,7 +156,7 @@ def choose() -> Encoder:
     return NoEmbedder() if extras.explain_missing(EMBED) else Embedder()
 
 
-def _plain(piece: Encoding) -> int:
+def _count_plain(piece: Encoding) -> int:
     """Word pieces that stand for text: [CLS] and [SEP] do not."""
     return piece.special_tokens_mask.count(0)
 
@@ -165,7 +165,7 @@ def _check(package: str, inside: str, sha256: str) -> Path:
     """The file of an installed package, found without importing the package."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
-        raise MissingEmbedderError(extras.lacks(package, "the embedder"))
+        raise MissingEmbedderError(extras.explain_lack(package, "the embedder"))
     path = Path(spec.origin).parent / inside
     try:
         found = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -20,8 +20,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from harness.gateway.alternate_embedders import SwitchedEmbedder
 from harness.gateway.cache import EmbeddingCache
-from harness.gateway.chat.route import ChatRoute, problem
-from harness.gateway.chat.wire import Refused, document
+from harness.gateway.chat.route import ChatRoute, describe_error
+from harness.gateway.chat.wire import Refused, parse_document
 from harness.gateway.embedder import EmbedderError
 from harness.gateway.meter import Meter, PhaseCount
 
@@ -39,7 +39,7 @@ class Wanted(NamedTuple):
     base64: bool
 
 
-def application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: ChatRoute | None = None) -> ASGIApp:
+def build_application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: ChatRoute | None = None) -> ASGIApp:
     """The ASGI application. `meters` (key -> meter) is read at every request, so that keys may come and go."""
 
     def meter_of(request: Request) -> Meter:
@@ -91,10 +91,10 @@ def application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: ChatRo
         lifespan=lifespan,
     )
 
-    return _first(EMBEDDINGS, embeddings, others)
+    return _route_first(EMBEDDINGS, embeddings, others)
 
 
-def _first(path: str, endpoint: Callable[[Request], Awaitable[Response]], others: ASGIApp) -> ASGIApp:
+def _route_first(path: str, endpoint: Callable[[Request], Awaitable[Response]], others: ASGIApp) -> ASGIApp:
     """Most requests are for one endpoint: they need none of the layers around a route."""
 
     async def served(scope: Scope, receive: Receive, send: Send) -> None:
@@ -113,7 +113,7 @@ def _first(path: str, endpoint: Callable[[Request], Awaitable[Response]], others
 
 def parse(body: bytes, dims: int) -> Wanted:
     """The request that `body` holds. Raises Refused."""
-    request = document(body)
+    request = parse_document(body)
     if not isinstance(request.get("model", ""), str):
         raise Refused(400, "model must be a string", "model")
     if request.get("encoding_format") not in (None, "float", "base64"):
@@ -202,7 +202,7 @@ async def _refuse(_: Request, error: Exception) -> Response:
     elif not isinstance(error, Refused):
         error = Refused(400, "the connection closed before the body was complete")
     # What may be tried again was tried again here; an SDK that did so too could pay twice for one answer.
-    return _answer(error.status_code, json.dumps(problem(error)), {"x-should-retry": "false"})
+    return _answer(error.status_code, json.dumps(describe_error(error)), {"x-should-retry": "false"})
 
 
 REFUSALS: Mapping[Any, Any] = dict.fromkeys((Refused, HTTPException, ClientDisconnect), _refuse)

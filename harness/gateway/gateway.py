@@ -46,11 +46,11 @@ class Gateway:
     def __enter__(self) -> Self:
         try:
             from harness.gateway.chat.route import ChatRoute
-            from harness.gateway.endpoint import application
+            from harness.gateway.endpoint import build_application
             from harness.gateway.server import serve
         except ImportError as error:
             raise GatewayError(f"the gateway needs starlette and uvicorn ({error}): {extras.install()}") from None
-        app = application(self._cache, self._meters, ChatRoute(self._chat, self.ledger) if self._chat else None)
+        app = build_application(self._cache, self._meters, ChatRoute(self._chat, self.ledger) if self._chat else None)
         # With the protocol named, asyncio sets TCP_NODELAY on what this socket accepts; with the default 0 it would
         # not, and each answer (head and body are two writes) could wait 40 ms for the client's delayed ack.
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -23,14 +23,14 @@ def count(text: str) -> int:
     key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     tokens = _known.get(key)
     if tokens is None:
-        tokens = len(_load().encode_ordinary(well_formed(text)))
+        tokens = len(_load().encode_ordinary(repair_surrogates(text)))
         if len(_known) >= _MEMO:
             _known.clear()
         _known[key] = tokens
     return tokens
 
 
-def well_formed(text: str) -> str:
+def repair_surrogates(text: str) -> str:
     """`text` with surrogate pairs joined and lone surrogates replaced by U+FFFD: what UTF-8 can carry."""
     try:
         text.encode()

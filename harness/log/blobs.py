@@ -57,7 +57,7 @@ class Blobs:
         if name not in self._seen:
             path = self._path(name)
             try:
-                if not _holds(path, data):
+                if not _is_whole(path, data):
                     path.parent.mkdir(parents=True, exist_ok=True)
                     draft = path.with_name(f"{name}.{os.getpid()}.{threading.get_ident()}.part")
                     draft.write_bytes(data)
@@ -75,7 +75,7 @@ class Blobs:
         what is longer is not read to its end."""
         found, size = hashlib.sha256(), 0
         try:
-            for piece in files.pieces(self._path(ref.blob)):
+            for piece in files.read_pieces(self._path(ref.blob)):
                 size += len(piece)
                 if size > ref.bytes:
                     break
@@ -121,10 +121,10 @@ class Blobs:
         return self.root / name[:2] / name
 
 
-def _holds(path: Path, data: bytes) -> bool:
+def _is_whole(path: Path, data: bytes) -> bool:
     """Whether a blob is there, and whole: who can write into the folder may have put something else in its place."""
     try:
-        return path.lstat().st_size == len(data) and files.whole(path) == data
+        return path.lstat().st_size == len(data) and files.read_whole(path) == data
     except OSError:
         return False
 

@@ -20,7 +20,7 @@ from harness import paths
 from harness.log import pack, reader, transcript
 from harness.log.blobs import Blobs
 from harness.log.lines import LogError, Unbegun
-from harness.log.reader import Log, Outline, read, story_of
+from harness.log.reader import Log, Outline, find_story, read
 from harness.log.transcript import Transcript
 from harness.log.transcript import read as read_transcript
 from harness.machine import documents, files, leftovers
@@ -211,7 +211,7 @@ class Folder:
         grouped: dict[str, list[Attempt]] = {}
         for _, attempts in groupby(self._attempts(LOGS), lambda attempt: attempt.trial):
             own = list(attempts)
-            told = [story for each in own if (story := story_of(each.path))]
+            told = [story for each in own if (story := find_story(each.path))]
             grouped.setdefault(told[-1] if told else "", []).extend(own)
         return list(grouped.values())
 
@@ -235,7 +235,7 @@ class Folder:
 
     def outlines(self) -> Iterator[Outline]:
         """What `logs` and `transcripts` bring, in outline and one at a time."""
-        for below, load in ((LOGS, reader.outline), (DRILLS, transcript.outline)):
+        for below, load in ((LOGS, reader.read_outline), (DRILLS, transcript.read_outline)):
             for _, own in groupby(self._attempts(below), lambda attempt: attempt.trial):
                 yield from self._best(own, load)[0].values()
 

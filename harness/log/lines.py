@@ -154,13 +154,13 @@ def load(path: Path, what: str) -> SealedLines:
         what: A trial or a drill.
     """
     try:
-        data = files.whole(path)
+        data = files.read_whole(path)
     except OSError as error:
         raise LogError(f"{path}: cannot be read: {error.strerror}") from None
     lines = data.split(b"\n")[:-1]
     if not lines:
         raise Unbegun(f"{path}: was cut off before the {what} began")
-    if _schema(path, lines[0]) < SEALED:
+    if _read_schema(path, lines[0]) < SEALED:
         return SealedLines(tuple(lines), hashlib.sha256(data).hexdigest(), numbered=False, sealed=False)
     seal = _SEAL.search(lines[-1])
     before = len(data.rpartition(b"\n")[0]) - _SEAL_BYTES if seal else len(data)
@@ -182,7 +182,7 @@ def load_ends(path: Path) -> Ends | None:
     What lies between is vouched for by the seal, and not read. Raises LogError for a log that a newer coldwarm wrote.
     """
     try:
-        data = files.whole(path)
+        data = files.read_whole(path)
     except OSError:
         return None
     end = len(data) - 1
@@ -190,7 +190,7 @@ def load_ends(path: Path) -> Ends | None:
     if not seal or not seal[1] or hashlib.sha256(memoryview(data)[: end - _SEAL_BYTES]).hexdigest().encode() != seal[2]:
         return None
     first, last = data[: data.index(b"\n")], data[data.rfind(b"\n", 0, end) + 1 : seal.start()] + b"}"
-    if _schema(path, first) < SEALED:
+    if _read_schema(path, first) < SEALED:
         return None
     return Ends(
         _NUMBER.sub(b"{", first, 1),
@@ -200,7 +200,7 @@ def load_ends(path: Path) -> Ends | None:
     )
 
 
-def _schema(path: Path, line: bytes) -> int:
+def _read_schema(path: Path, line: bytes) -> int:
     """Refuses what a newer coldwarm wrote before its unknown fields can confuse anyone."""
     try:
         schema = json.loads(line)["log_schema"]

@@ -37,8 +37,8 @@ def pack(run: Path, target: Path) -> None:
     draft = target.with_name(f".{target.name}.part")
     try:
         with tarfile.open(draft, "w:xz", format=tarfile.PAX_FORMAT, preset=6) as archive:
-            for path in _contents(run):
-                archive.add(path, str(path.relative_to(run)), recursive=False, filter=_plain)
+            for path in _list_contents(run):
+                archive.add(path, str(path.relative_to(run)), recursive=False, filter=_strip_member)
         draft.replace(target)
     except OSError as error:
         raise PackError(f"{target}: cannot be written: {error.strerror}; choose another with -o") from None
@@ -119,14 +119,14 @@ def is_packed(path: Path) -> bool:
     return path.name.endswith(SUFFIX) and path.is_file()
 
 
-def _contents(run: Path) -> Iterator[Path]:
+def _list_contents(run: Path) -> Iterator[Path]:
     """Files only, in one order; a link or a pipe that somebody left there stays there."""
     found = [run / name for name in FILES]
     found += [path for name in FOLDERS for path in sorted((run / name).rglob("*"))]
     return (path for path in found if path.is_file() and not path.is_symlink())
 
 
-def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
+def _strip_member(member: tarfile.TarInfo) -> tarfile.TarInfo:
     """Without what differs from machine to machine: owner, time, mode."""
     member.uid = member.gid = member.mtime = 0
     member.uname = member.gname = ""

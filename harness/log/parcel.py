@@ -78,7 +78,7 @@ class Parcel(NamedTuple):
 
 def pack(key: str, played: Played) -> bytes:
     """A trial that was just read back. Raises OSError, BlobError and ParcelError."""
-    log = files.whole(played.path)
+    log = files.read_whole(played.path)
     if hashlib.sha256(log).hexdigest() != played.sha256:
         raise ParcelError(f"{played.path}: was edited since it was read")
     refs = {value.blob: value for event in played.events for value in vars(event).values() if isinstance(value, Ref)}

@@ -279,12 +279,12 @@ def _check(path: Path, events: Sequence[Event], blobs: Blobs) -> None:
 
 
 @lru_cache(maxsize=64)
-def _scenario(data: bytes) -> Scenario:
+def _parse_scenario(data: bytes) -> Scenario:
     """Hundreds of logs of a run tell the same few stories."""
     return Scenario.model_validate_json(data)
 
 
-LOG = FileKind("trial", EVENT, Opened, "scenario", _scenario)
+LOG = FileKind("trial", EVENT, Opened, "scenario", _parse_scenario)
 
 
 def read(path: Path, blobs: Blobs) -> Log:
@@ -311,14 +311,14 @@ def skim(path: Path, blobs: Blobs, kind: FileKind[Any, Any]) -> Outline | None:
     return Outline(opening, end, True, ends.troubles)
 
 
-def outline(path: Path, blobs: Blobs) -> Outline:
+def read_outline(path: Path, blobs: Blobs) -> Outline:
     """The outline of the log at `path`; one that was closed and is whole is not read through. Raises LogError."""
     return skim(path, blobs, LOG) or read(path, blobs).outline
 
 
-def story_of(path: Path) -> str | None:
+def find_story(path: Path) -> str | None:
     """The blob of the scenario that a log plays, from its first line alone; None if that cannot be read."""
     try:
-        return str(json.loads(next(files.pieces(path)).partition(b"\n")[0])["scenario"]["blob"])
+        return str(json.loads(next(files.read_pieces(path)).partition(b"\n")[0])["scenario"]["blob"])
     except (OSError, ValueError, TypeError, KeyError, RecursionError, StopIteration):
         return None

@@ -25,7 +25,7 @@ class Redactor:
     """Knows the secrets of a child, or of a run. Texts that hold none are given back as they are."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {form for secret in secrets if _is_distinctive(secret) for form in _forms(secret)}
+        known = {form for secret in secrets if _is_distinctive(secret) for form in _list_forms(secret)}
         every = "|".join(map(re.escape, sorted(known, key=lambda form: (-len(form), form))))
         self._pattern = re.compile(every) if known else None
         self._bytes = re.compile(every.encode()) if known else None
@@ -57,8 +57,8 @@ def _is_distinctive(secret: str) -> bool:
     return len(secret) >= (WORD if secret.isalpha() or secret.isdecimal() else LEAST)
 
 
-def _forms(secret: str) -> Iterator[str]:
-    yield from (form.decode() for form, name in encodings.of_text(secret).items() if name in FORMS)
+def _list_forms(secret: str) -> Iterator[str]:
+    yield from (form.decode() for form, name in encodings.encode_text(secret).items() if name in FORMS)
     for escaped in (quote(secret, safe=""), quote(secret), quote_plus(secret)):
         yield escaped
         yield re.sub("%..", lambda found: found[0].lower(), escaped)

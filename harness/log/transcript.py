@@ -277,11 +277,11 @@ class Transcript(Played):
 
 
 def _plan(data: bytes) -> Plan:
-    return _known_plan(data) if len(data) < LARGE else PLAN.validate_json(data)
+    return _parse_plan(data) if len(data) < LARGE else PLAN.validate_json(data)
 
 
 @lru_cache(maxsize=16)
-def _known_plan(data: bytes) -> Plan:
+def _parse_plan(data: bytes) -> Plan:
     """Every backend of a run is put to the same few drills."""
     return PLAN.validate_json(data)
 
@@ -308,6 +308,6 @@ def read_calls(path: Path, blobs: Blobs) -> Transcript:
     return transcript
 
 
-def outline(path: Path, blobs: Blobs) -> Outline:
-    """The outline of a drill, as `harness.log.reader.outline` has it."""
+def read_outline(path: Path, blobs: Blobs) -> Outline:
+    """The outline of a drill, as `harness.log.reader.read_outline` has it."""
     return skim(path, blobs, TRANSCRIPT) or read(path, blobs).outline

@@ -32,7 +32,7 @@ def wrap(
         shown: What else it may read -> where it sees it.
         hidden: Folders that are empty for it, wherever they are.
     """
-    if not available():
+    if not is_available():
         return []
     at = at or tree
     lent = (*map(Path, _SYSTEM), Path(sys.prefix), Path(sys.base_prefix), *reads)
@@ -47,7 +47,7 @@ def wrap(
 
 
 @cache
-def available() -> bool:
+def is_available() -> bool:
     """Whether it is installed and may do its work here."""
     if shutil.which("bwrap") is None:
         return False
@@ -58,9 +58,11 @@ def available() -> bool:
         return False
 
 
-def degree() -> str:
+def describe_containment() -> str:
     """How far the commands of a suite are contained on this machine, in words."""
-    return "contained by bubblewrap" if available() else "not contained: bubblewrap is not here, or may not do its work"
+    return (
+        "contained by bubblewrap" if is_available() else "not contained: bubblewrap is not here, or may not do its work"
+    )
 
 
 def translate_exit(code: int, said: bytes) -> int:

@@ -33,18 +33,18 @@ def _list_covers() -> tuple[str, ...]:
     return tuple(each for each in places if not any(each.startswith(f"{other}/") for other in places))
 
 
-def degree() -> Degree:
+def find_degree() -> Degree:
     """What is held of a child for certain. Network: no way but TCP to its own ports."""
-    if sandbox.abi() < sandbox.FILES:
+    if sandbox.find_abi() < sandbox.FILES:
         return "module path only"
-    if sandbox.abi() < sandbox.PORTS:
+    if sandbox.find_abi() < sandbox.PORTS:
         return "files"
     return "files and network" if syscalls.compile_filter(datagrams=False, forks=False) else "files and TCP ports"
 
 
 def describe() -> str:
     """The degree, and what this machine lacks for more."""
-    return "; ".join([degree(), *list_gaps()])
+    return "; ".join([find_degree(), *list_gaps()])
 
 
 def list_gaps() -> list[str]:
@@ -54,7 +54,7 @@ def list_gaps() -> list[str]:
         gaps.append("not UDP, MPTCP, shared memory and keyrings: libseccomp2 is not installed")
     if not has_namespaces():
         gaps.append("not sockets in common folders, nor processes that hide: this user may make no namespaces")
-    if sandbox.abi() < sandbox.SCOPED:
+    if sandbox.find_abi() < sandbox.SCOPED:
         gaps.append("not signals and abstract sockets: Linux 6.12 holds them")
     if not limits_processes():
         gaps.append("not how many processes: root has no limit where it may make no control group (pids)")

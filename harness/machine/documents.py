@@ -61,7 +61,7 @@ def decode(data: bytes) -> str:
 
 def parse_json(data: bytes | str) -> Any:
     """A key that stands twice is refused: whoever wrote it meant one of the two. Raises DocumentError."""
-    return _parse("JSON", lambda: json.loads(data, object_pairs_hook=_object, parse_constant=_refuse_constant))
+    return _parse("JSON", lambda: json.loads(data, object_pairs_hook=_build_object, parse_constant=_refuse_constant))
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _parse(what: str, load: Callable[[], Any]) -> Any:
         raise DocumentError(f"not {what}: {complaint.splitlines()[0] if complaint else 'empty'}") from None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         seen = set[str]()

@@ -49,7 +49,7 @@ class Entries:
     def read(self, key: str) -> bytes:
         """Raises OSError: there is none, or it cannot be read."""
         path = self.find_path(key)
-        data = files.whole(path)
+        data = files.read_whole(path)
         with suppress(OSError):
             os.utime(path)
         return data

@@ -46,10 +46,10 @@ def install(extra: str = "") -> str:
     """The command that installs coldwarm with an extra into this very environment, from where it came from."""
     wanted = f"[{extra}]" if extra else ""
     tool = f"{sys.executable} -m pip install" if find_spec("pip") else f"uv pip install --python {sys.executable}"
-    return f"{tool} {_requirement(wanted)}"
+    return f"{tool} {_find_requirement(wanted)}"
 
 
-def _requirement(wanted: str) -> str:
+def _find_requirement(wanted: str) -> str:
     """A checkout, an archive or a repository, as the installer wrote it down; else the name alone."""
     try:
         origin = json.loads(metadata.distribution("coldwarm").read_text("direct_url.json") or "{}")
@@ -70,7 +70,7 @@ def spell_out(message: str) -> str:
     return _INSTALL.sub(lambda found: install(found[1] or ""), message)
 
 
-def lacks(module: str, purpose: str) -> str:
+def explain_lack(module: str, purpose: str) -> str:
     """One line: who needs what, and the command."""
     extra = EXTRAS.get(module.partition(".")[0], "")
     return f"{purpose} needs {module}, which is not installed: {install(extra)}"

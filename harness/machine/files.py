@@ -49,7 +49,7 @@ def read(path: Path, most: int) -> bytes:
 
 
 @contextmanager
-def draft(path: Path) -> Iterator[Path]:
+def open_draft(path: Path) -> Iterator[Path]:
     """Where to write a file that stands at `path` once this ends well; else nothing is left of it.
 
     Raises OSError, also where a device, a pipe or a folder stands, which a file must not take the place of.
@@ -108,21 +108,21 @@ def write(path: Path, content: str | bytes) -> None:
     """Writes all of it or nothing, the folder made. Raises OSError."""
     data = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
-    with draft(path) as made:
+    with open_draft(path) as made:
         made.write_bytes(data)
 
 
 def measure_size(folder: Path) -> int:
     """Bytes of the regular files below a folder; 0 if it is not there. What goes meanwhile does not count."""
-    return sum(_sizes(folder))
+    return sum(_list_sizes(folder))
 
 
 def find_largest(folder: Path) -> int:
     """Bytes of the largest regular file below a folder; 0 if there is none."""
-    return max(_sizes(folder), default=0)
+    return max(_list_sizes(folder), default=0)
 
 
-def _sizes(folder: Path) -> Iterator[int]:
+def _list_sizes(folder: Path) -> Iterator[int]:
     for below, _, names in os.walk(folder):
         for name in names:
             with suppress(OSError):
@@ -131,19 +131,19 @@ def _sizes(folder: Path) -> Iterator[int]:
                     yield found.st_size
 
 
-def whole(path: Path) -> bytes:
+def read_whole(path: Path) -> bytes:
     with open_regular(path) as file, os.fdopen(file, "rb", closefd=False) as stream:
         return stream.read()
 
 
-def pieces(path: Path) -> Iterator[bytes]:
+def read_pieces(path: Path) -> Iterator[bytes]:
     """Its bytes, a million at a time."""
     with open_regular(path) as file, os.fdopen(file, "rb", closefd=False) as stream:
         while piece := stream.read(1_000_000):
             yield piece
 
 
-def tail(path: Path, limit: int) -> bytes:
+def read_tail(path: Path, limit: int) -> bytes:
     """The last `limit` bytes, whatever the size."""
     with open_regular(path) as file:
         return os.pread(file, limit, max(0, os.fstat(file).st_size - limit))

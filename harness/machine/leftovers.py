@@ -78,7 +78,7 @@ def _lock(folder: Path) -> BaseFileLock:
 
 
 @contextmanager
-def temporary() -> Iterator[Path]:
+def make_temporary() -> Iterator[Path]:
     """An empty folder that is removed at the end of the block; after a kill, by the next process that needs one."""
     folder = Path(tempfile.mkdtemp(dir=process_folder()))
     try:
@@ -117,12 +117,12 @@ def sweep(folders: Iterable[Path], below: str = ".") -> None:
     """Clears `below` in each of these folders whose owner has died. A folder without a lock was never anybody's."""
     for folder in folders:
         with suppress(InUse, OSError):  # what is not ours to touch stays
-            if _ours(folder) and (folder / LOCK).exists():
+            if _is_ours(folder) and (folder / LOCK).exists():
                 with claim(folder):
                     clear(folder / below)
 
 
-def _ours(folder: Path) -> bool:
+def _is_ours(folder: Path) -> bool:
     """In a folder that everybody writes to, a name proves nothing."""
     return not folder.is_symlink() and folder.stat().st_uid == os.geteuid()
 
@@ -192,13 +192,13 @@ def _find_living(folder: Path, marks: Container[int]) -> Iterator[int]:
     top = os.fsencode(folder.resolve())
     for place in PROCESSES.glob("[0-9]*"):
         with suppress(OSError):
-            if int(place.name) != os.getpid() and (_read_mark(place.name) in marks or _lives(place, top)):
+            if int(place.name) != os.getpid() and (_read_mark(place.name) in marks or _is_alive(place, top)):
                 yield int(place.name)
 
 
-def _lives(process: Path, top: bytes) -> bool:
+def _is_alive(process: Path, top: bytes) -> bool:
     homes = [entry[5:] for entry in (process / "environ").read_bytes().split(b"\0") if entry.startswith(b"HOME=")]
-    return any(_within(each, top) for each in (*homes, os.fsencode((process / "cwd").readlink())))
+    return any(_lies_within(each, top) for each in (*homes, os.fsencode((process / "cwd").readlink())))
 
 
 def _read_mark(pid: str) -> int:
@@ -209,5 +209,5 @@ def _read_mark(pid: str) -> int:
         return 0
 
 
-def _within(path: bytes, top: bytes) -> bool:
+def _lies_within(path: bytes, top: bytes) -> bool:
     return path == top or path.startswith(top + b"/")

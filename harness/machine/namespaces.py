@@ -71,13 +71,13 @@ def drop_rights(*, forks: bool) -> None:
     kept = sum(1 << each for each in (*FILES, *((_SYS_ADMIN,) if forks else ())))
     header = (ctypes.c_uint32 * 2)(_CAPABILITIES, 0)
     held = (ctypes.c_uint32 * 6)()
-    if library().capget(header, held):
+    if load_library().capget(header, held):
         raise OSError(ctypes.get_errno(), "a child cannot read its capabilities")
     for at, mask in ((0, kept & 0xFFFFFFFF), (3, kept >> 32)):
         held[at] &= mask
         held[at + 1] &= mask
         held[at + 2] = 0
-    if library().capset(header, held):
+    if load_library().capset(header, held):
         raise OSError(ctypes.get_errno(), "a child cannot give up its capabilities")
 
 
@@ -94,12 +94,12 @@ def _mount(source: str, target: str, kind: str, flags: int, data: str = "") -> N
 
 
 def _call(name: str, *args: object) -> None:
-    if getattr(library(), name)(*args):
+    if getattr(load_library(), name)(*args):
         error = ctypes.get_errno()
         raise OSError(error, f"{name}: {os.strerror(error)}")
 
 
 @cache
-def library() -> ctypes.CDLL:
+def load_library() -> ctypes.CDLL:
     """The C library, which says why a call failed."""
     return ctypes.CDLL(None, use_errno=True)

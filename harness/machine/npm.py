@@ -45,7 +45,7 @@ def read_requirement(text: str) -> tuple[str, SpecifierSet]:
 def resolve(needed: Iterable[str]) -> str:
     """The lock of packages, each as `npm:NAME==1` or with a range. Raises Refused, also where there is no npm."""
     wanted = {name: " ".join(sorted(map(_spell, allowed))) for name, allowed in map(read_requirement, needed)}
-    with leftovers.temporary() as folder:
+    with leftovers.make_temporary() as folder:
         (folder / WANTED).write_text(json.dumps({"dependencies": wanted}))
         _ask(folder, "install", "--package-lock-only", "--omit-lockfile-registry-resolved", *_check_engines(wanted))
         found = json.loads((folder / LOCK).read_text(encoding="utf-8"))
@@ -86,7 +86,7 @@ def _check_engines(names: Iterable[str]) -> tuple[str, ...]:
 
 def list_releases(name: str) -> list[Version]:
     """All that the registry has, but for those before a release, the oldest first. Raises Refused."""
-    with leftovers.temporary() as folder:
+    with leftovers.make_temporary() as folder:
         releases = json.loads(_ask(folder, "view", name, "versions", "--json"))
     found = list[Version]()
     for each in [releases] if isinstance(releases, str) else releases:

@@ -31,7 +31,7 @@ def is_free(port: int) -> bool:
     return True
 
 
-def answers(url: str, health: str | None) -> bool:
+def is_answered(url: str, health: str | None) -> bool:
     """Whether somebody listens there and, with the path `health`, says 200 within ten seconds."""
     try:
         where = urlsplit(url)

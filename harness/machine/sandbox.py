@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 
 from harness.machine import crowds, namespaces
-from harness.machine.namespaces import library
+from harness.machine.namespaces import load_library
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 """System calls, by the same numbers on all platforms that Python names Linux and we know."""
@@ -86,7 +86,7 @@ class Sandbox:
 
     def _restrict(self) -> None:
         """Files and ports."""
-        version = abi()
+        version = find_abi()
         if version < FILES:
             return
         changed = _WRITE_FILE | _MAKE_AND_REMOVE | _REFER | (_TRUNCATE if version > FILES else 0)
@@ -125,33 +125,33 @@ def _allow(rules: int, path: str, rights: int) -> None:
 
 
 @cache
-def abi() -> int:
+def find_abi() -> int:
     """Landlock's version here; 0: there is none, or it is switched off."""
     if sys.platform != "linux":
         return 0
-    return max(0, int(library().syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(_VERSION))))
+    return max(0, int(load_library().syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(_VERSION))))
 
 
-def around(folder: Path, hidden: Iterable[Path]) -> Iterator[Path]:
+def list_beside(folder: Path, hidden: Iterable[Path]) -> Iterator[Path]:
     """The folder, or, if something hidden lies below it, what is beside that."""
     below = [each for each in hidden if each == folder or folder in each.parents]
     if not below:
         yield folder
     elif folder not in below:
         for entry in sorted(folder.iterdir()):
-            yield from around(entry, below)
+            yield from list_beside(entry, below)
 
 
 def _control(*args: int | bytes) -> None:
     """prctl. OSError if it fails."""
-    if library().prctl(*args):
+    if load_library().prctl(*args):
         raise OSError(ctypes.get_errno(), "a child cannot give up its privileges")
 
 
 def _call(number: int, *args: int | bytes) -> int:
     """A system call of Landlock. OSError if it fails."""
     wide = [ctypes.c_long(arg) if isinstance(arg, int) else arg for arg in args]
-    done = int(library().syscall(ctypes.c_long(number), *wide))
+    done = int(load_library().syscall(ctypes.c_long(number), *wide))
     if done < 0:
         error = ctypes.get_errno()
         raise OSError(error, f"the sandbox of a child cannot be made: {os.strerror(error)}")

@@ -62,26 +62,26 @@ def find(told: str, folder: Path, held: int = 0) -> str:
     return next(filter(None, looks), "")
 
 
-def in_error(error: BaseException, folder: Path | None = None) -> str:
+def explain_error(error: BaseException, folder: Path | None = None) -> str:
     """What the machine lacked when something of our own failed; empty if the error does not say so."""
-    for each in _chain(error):
+    for each in _list_causes(error):
         if isinstance(each, MemoryError):
             return _MEMORY
         if isinstance(each, OSError) and each.errno in _OURS:
             return _OURS[each.errno]
         if isinstance(each, RuntimeError) and "can't start new thread" in str(each):
             return _OURS[errno.EAGAIN]
-    return find(" ".join(map(_spell, _chain(error))), folder or Path(tempfile.gettempdir()))
+    return find(" ".join(map(_spell, _list_causes(error))), folder or Path(tempfile.gettempdir()))
 
 
 def is_short_of_room(folder: Path) -> str:
     """What is lacking where this folder lies; empty: something can be written there."""
-    return _room(folder, 0)
+    return _explain_room(folder, 0)
 
 
-def of_memory(held: int) -> str:
+def explain_memory(held: int) -> str:
     """Whether there is next to no memory left, most of it not held by who holds so many bytes."""
-    return _memory(Path(), held)
+    return _explain_memory(Path(), held)
 
 
 def holds_most(held: int) -> bool:
@@ -105,7 +105,7 @@ def explain_limits() -> str:
     return ""
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def _list_causes(error: BaseException | None) -> Iterator[BaseException]:
     """An error and what led to it, each once."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
@@ -123,7 +123,7 @@ def _spell(error: BaseException) -> str:
 # --- what may run out -------------------------------------------------------------------------------------------------
 
 
-def _room(folder: Path, _: int) -> str:
+def _explain_room(folder: Path, _: int) -> str:
     try:
         found = os.statvfs(folder)
         free = found.f_bavail * found.f_frsize
@@ -146,7 +146,7 @@ def _file(folder: Path, _: int) -> str:
     return f"a file may have {most:,} bytes only: ulimit -f unlimited"
 
 
-def _files(_: Path, held: int) -> str:
+def _explain_files(_: Path, held: int) -> str:
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if _is_below(soft, FILES):
         return f"a process may have {soft} files open only: ulimit -n {FILES}"
@@ -157,13 +157,13 @@ def _files(_: Path, held: int) -> str:
     return ""
 
 
-def _processes(_: Path, held: int) -> str:
+def _explain_processes(_: Path, held: int) -> str:
     """Of a user; the system counts none of root."""
     most = resource.getrlimit(resource.RLIMIT_NPROC)[0]
     return _OURS[errno.EAGAIN] if os.geteuid() and _is_below(most, PROCESSES) else ""
 
 
-def _memory(_: Path, held: int) -> str:
+def _explain_memory(_: Path, held: int) -> str:
     if _is_below(resource.getrlimit(resource.RLIMIT_AS)[0], ADDRESSES):
         return "the limit of address space (ulimit -v) is low: ulimit -v unlimited"
     total, free = _read_memory()
@@ -185,17 +185,17 @@ _OURS = {
 """What an error of our own means: nobody else has made it."""
 
 
-def _of(numbers: tuple[int, ...], words: str, look: Callable[[Path, int], str]) -> _Shortage:
+def _explain_shortage(numbers: tuple[int, ...], words: str, look: Callable[[Path, int], str]) -> _Shortage:
     either = "|".join(map(str, numbers))
     return _Shortage(numbers, re.compile(rf"{words}|\[Errno ({either})\]|os error ({either})\b"), look)
 
 
 _ALL = (
-    _of((errno.ENOSPC, errno.EDQUOT), _ROOM_SIGNS, _room),
-    _of((errno.EFBIG,), _FILE_SIGNS, _file),
-    _of((errno.EMFILE, errno.ENFILE), _OPEN_SIGNS, _files),
-    _of((errno.ENOMEM,), _MEMORY_SIGNS, _memory),
-    _of((errno.EAGAIN,), _PROCESS_SIGNS, _processes),
+    _explain_shortage((errno.ENOSPC, errno.EDQUOT), _ROOM_SIGNS, _explain_room),
+    _explain_shortage((errno.EFBIG,), _FILE_SIGNS, _file),
+    _explain_shortage((errno.EMFILE, errno.ENFILE), _OPEN_SIGNS, _explain_files),
+    _explain_shortage((errno.ENOMEM,), _MEMORY_SIGNS, _explain_memory),
+    _explain_shortage((errno.EAGAIN,), _PROCESS_SIGNS, _explain_processes),
 )
 
 

@@ -18,7 +18,7 @@ from harness.log.events import Forgot, Listed, Recalled, Resolved, Wrote
 from harness.metrics.metric import StoryMetric, metric, proportion, unsupported
 from harness.metrics.view import RecalledEntry, Record, View, once
 from harness.metrics.words import STALE, Words
-from harness.model.dates import moment
+from harness.model.dates import parse_moment
 from harness.model.scenario import Scenario
 from harness.model.trial import Measure
 
@@ -68,7 +68,7 @@ def _find_dates(record: Record) -> dict[str, datetime]:
     found: dict[str, datetime] = {}
     for _, event in record.of(Wrote):
         for written, ids in zip(record.log.items(event), event.ids or (), strict=False):
-            if at := moment(written.item.at):
+            if at := parse_moment(written.item.at):
                 found = dict.fromkeys(ids, at) | found
     return found
 

@@ -88,7 +88,7 @@ class Chain:
     stands: list[Stand]
 
 
-def chain(seen: Iterable[Seen | Renamed], times: Mapping[str, datetime]) -> list[Chain]:
+def chain_changes(seen: Iterable[Seen | Renamed], times: Mapping[str, datetime]) -> list[Chain]:
     """The changes of one value in the order of time; a file keeps its chains when it is renamed."""
     open_: dict[str, dict[str, Chain]] = {}
     for each in seen:
@@ -196,7 +196,7 @@ def _find_line(last: Seen, text: str, older: Sequence[str]) -> tuple[int, str, s
         before, after = last.shape.before, row[len(start) :]
         if after[:1].isalnum():
             return "value that is not in a line of its own"
-    if not says(before, after, text, value, older):
+    if not says_value_only(before, after, text, value, older):
         return "line that says several things at once"
     return number, before, after
 
@@ -213,7 +213,7 @@ def _is_declared(name: str, text: str) -> bool:
     return bool(re.search(rf"\b(?:const|let|var|function|def|fn|func)\s+{re.escape(name)}\b", text))
 
 
-def says(before: str, after: str, text: str, value: str, older: Iterable[str]) -> bool:
+def says_value_only(before: str, after: str, text: str, value: str, older: Iterable[str]) -> bool:
     """Whether the lines of a file say this value only; where nothing stands around it, none of the older ones."""
     found = list_values(before, after, text)
     return found == {value} if before or after else value in found and found.isdisjoint(older)

@@ -24,7 +24,7 @@ from harness.repo.checkout import Repo, build
 from harness.repo.clone import Clone, locate
 from harness.repo.names import find_commit
 from harness.repo.series import FixtureError
-from harness.report.words import plural
+from harness.report.words import format_count
 from harness.selftest import suite
 
 REPORT = "mined.json"
@@ -118,7 +118,7 @@ def search(
     kept = [each for each in found if each not in dropped]
     if not kept:
         raise MineError(
-            f"{named}: nothing to mine in {plural(len(commits) - 1, 'change')} ({tell_most(reasons)}); "
+            f"{named}: nothing to mine in {format_count(len(commits) - 1, 'change')} ({tell_most(reasons)}); "
             "name a repository with more history"
         )
     return Mined(repo, location, commits, kept, dropped, reasons, misled.count_days(repo, kept), told)
@@ -140,7 +140,7 @@ def check_free(folder: Path) -> None:
 
 def find_candidates(repo: Repo, commits: Sequence[Commit], reasons: Counter[str]) -> list[Candidate]:
     """What these commits changed, oldest first; what is left out is counted with its reason."""
-    chains = candidates.chain(list_seen(repo, commits, reasons), {each.hash: each.at for each in commits})
+    chains = candidates.chain_changes(list_seen(repo, commits, reasons), {each.hash: each.at for each in commits})
     return reading.list_read(repo, candidates.list_candidates(repo, chains, reasons), reasons)
 
 
@@ -158,7 +158,7 @@ def write(mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, ca
         kept = _write_stories(draft, stories, fixtures, cache, reasons)
         if not kept:
             raise MineError(
-                f"{mined.location}: {plural(len(mined.candidates), 'candidate')}, too few for a story that holds "
+                f"{mined.location}: {format_count(len(mined.candidates), 'candidate')}, too few for a story that holds "
                 f"({tell_most(reasons)}); "
                 "read more of the history with --commits"
             )

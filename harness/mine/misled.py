@@ -13,8 +13,8 @@ from statistics import median
 from harness.mine.candidates import Candidate
 from harness.mine.worth import AGENT_FILE
 from harness.repo.checkout import Repo
-from harness.repo.series import git
-from harness.report.words import plural
+from harness.repo.series import run_git
+from harness.report.words import format_count
 
 _DAY = 24 * 3600
 _OTHERS = (".", *(f":(exclude,glob)**/{name}" for name in (
@@ -31,7 +31,7 @@ def count_days(repo: Repo, candidates: Iterable[Candidate]) -> dict[str, int | N
 def tell(days: Mapping[str, int | None]) -> str:
     """`3 lines for agents were corrected; of 2 it is known for how many days they were wrong: 0 to 41, median 20`"""
     known = [each for each in days.values() if each is not None]
-    start = f"{plural(len(days), 'line')} for agents {'was' if len(days) == 1 else 'were'} corrected"
+    start = f"{format_count(len(days), 'line')} for agents {'was' if len(days) == 1 else 'were'} corrected"
     if not known:
         return f"{start}; of none it is known for how long it was wrong"
     span = f"{min(known)} to {max(known)} days, median {median(known):g}"
@@ -44,11 +44,11 @@ def _count(repo: Repo, candidate: Candidate) -> int | None:
     gone = _find_gone(candidate.stands[-2].value, candidate.stands[-1].value)
     if (
         not gone
-        or git("grep", "-q", "-I", "-F", "-e", gone, corrected.hash, "--", *_OTHERS, at=repo.path).returncode == 0
+        or run_git("grep", "-q", "-I", "-F", "-e", gone, corrected.hash, "--", *_OTHERS, at=repo.path).returncode == 0
     ):
         return None
-    left = git("log", "-1", "--first-parent", "--diff-merges=first-parent", "--no-patch", "--format=%ct", f"-S{gone}",
-               "--no-textconv", "--no-ext-diff", corrected.hash, "--", *_OTHERS, at=repo.path)  # fmt: skip
+    left = run_git("log", "-1", "--first-parent", "--diff-merges=first-parent", "--no-patch", "--format=%ct",
+               f"-S{gone}", "--no-textconv", "--no-ext-diff", corrected.hash, "--", *_OTHERS, at=repo.path)  # fmt: skip
     when = left.stdout.decode().strip()
     return max(0, int(corrected.at.timestamp()) - int(when)) // _DAY if when.isdecimal() else None
 

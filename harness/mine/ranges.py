@@ -29,7 +29,7 @@ from harness.repo.checkout import Repo, build
 from harness.repo.checks import WorkTrees
 from harness.repo.clone import URL, Clone, locate
 from harness.repo.names import find_commit
-from harness.report.words import plural
+from harness.report.words import format_count
 from harness.selftest import job_checks
 from harness.selftest.proof import ScenarioProof
 from tasks import proofs, short, skeleton
@@ -134,7 +134,7 @@ def write(name: str, suite: Path, repository: str, between: str, cache: Path) ->
         reasons["sentence or check that does not hold"] += len(wrong)
         left = [each for each in left if each not in [one.candidate for one in chains if one.name in wrong]]
     raise MineError(
-        f"{between}: nothing that a story could tell changed in {plural(len(commits) - 1, 'change')} "
+        f"{between}: nothing that a story could tell changed in {format_count(len(commits) - 1, 'change')} "
         f"({mining.tell_most(reasons)}); "
         "name a longer range, or write by hand: coldwarm new scenario --fixture"
     )

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 
 from harness.mine.candidates import Candidate
 from harness.repo.checkout import Repo
-from harness.repo.series import git
+from harness.repo.series import run_git
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
@@ -37,6 +37,6 @@ def _count(repo: Repo, names: Collection[str]) -> Counter[str]:
     """Name -> how often the files say it as a whole word."""
     if not names:
         return Counter()
-    said = git("grep", "-I", "-h", "-o", "-w", "-F", "--no-textconv", "-f", "-", repo.history.commits[-1], "--",
+    said = run_git("grep", "-I", "-h", "-o", "-w", "-F", "--no-textconv", "-f", "-", repo.history.commits[-1], "--",
                at=repo.path, stdin="".join(f"{name}\n" for name in sorted(names)).encode())  # fmt: skip
     return Counter(said.stdout.decode("utf-8", "replace").split("\n"))

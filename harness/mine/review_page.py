@@ -84,7 +84,7 @@ def write(mined: Mined, page: Path, decided: Mapping[str, Judgement]) -> None:
     style = templating.read(("style.css", "mine.css"))
     script = templating.read(("mine.js",))
     text = (
-        templating.environment()
+        templating.make_environment()
         .get_template("mine.html.j2")
         .render(
             style=style,

@@ -124,7 +124,7 @@ CODE = (
 
 
 @lru_cache(KNOWN)
-def form_of(path: str) -> str:
+def classify_file(path: str) -> str:
     """toml, ini, yaml, json, xml, build, docker, make, gomod, tools, whole, docs, script, python or code, by what its
     lines look like; empty: nothing that is known."""
     name, suffix = PurePosixPath(path).name, PurePosixPath(path).suffix.lower()
@@ -159,9 +159,9 @@ def form_of(path: str) -> str:
 
 def find_shape(path: str, old: str, new: str) -> Shape | None:
     """The value that changed between two lines of a file, if they are alike but for it."""
-    form = form_of(path)
+    form = classify_file(path)
     if _RECORDS.search(path) and (a := _STATUS.fullmatch(old)) and (b := _STATUS.fullmatch(new)):
-        return _around("record", "status", old, new, a, b)
+        return _find_around("record", "status", old, new, a, b)
     if form == "whole":
         return Shape("setting", "", "", "", old.strip(), new.strip())
     if form in _SETTING:
@@ -203,7 +203,7 @@ def find_dependencies(path: str, rows: Sequence[str], number: int) -> str:
     return " ".join(re.findall(r"[\w.-]+", above)) if _ASKS.search(above) else ""
 
 
-def _around(kind: ChangeKind, key: str, old: str, new: str, a: re.Match[str], b: re.Match[str]) -> Shape | None:
+def _find_around(kind: ChangeKind, key: str, old: str, new: str, a: re.Match[str], b: re.Match[str]) -> Shape | None:
     """Quotes around a value belong to the line."""
     (start, end), (first, last) = _unquote(a), _unquote(b)
     if old[:start].strip(" \t\"'") != new[:first].strip(" \t\"'"):
@@ -229,14 +229,14 @@ def _find_setting(form: str, old: str, new: str) -> Shape | None:
     key = b["key"] or b.groupdict().get("name") or ""
     if (a["key"] or a.groupdict().get("name")) != key or _OPENING.match(a["value"]) or _OPENING.match(b["value"]):
         return None
-    return _around("setting", key, old, new, a, b)
+    return _find_around("setting", key, old, new, a, b)
 
 
 def _find_constant(old: str, new: str) -> Shape | None:
     a, b = _CONSTANT.fullmatch(old), _CONSTANT.fullmatch(new)
     if not (a and b and a["key"] == b["key"] and _DECLARED.search(new[: b.start("value")])):
         return None
-    return _around("constant", b["key"], old, new, a, b)
+    return _find_around("constant", b["key"], old, new, a, b)
 
 
 def _find_substitution(form: str, old: str, new: str) -> Shape | None:

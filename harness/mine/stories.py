@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from harness.mine.candidates import Candidate, Stand, says
+from harness.mine.candidates import Candidate, Stand, says_value_only
 from harness.model.scenario import MINED, Scenario
 from harness.repo.changes import read_texts
 from harness.repo.checkout import Repo
@@ -191,7 +191,7 @@ def list_standing(repo: Repo, group: Sequence[Candidate], end: Stand) -> Iterato
     texts = read_texts(repo, [(end.commit, each.file) for each in group])
     for each, text in zip(group, texts, strict=True):
         older = [stand.value for stand in each.stands[:-1]]
-        if text is not None and says(each.before, each.after, text, each.stands[-1].value, older):
+        if text is not None and says_value_only(each.before, each.after, text, each.stands[-1].value, older):
             yield each
 
 
@@ -262,8 +262,8 @@ def _plan_learning(repo: Repo, chains: Sequence[Chained]) -> list[dict[str, Any]
         steps.append({"do": "learn", "facts": [each.fact(at) for _, each, at in part]})
         if number == (len(parts) + 1) // 2 + 1 < len(parts):
             known = [one for earlier in parts[:number] for one in earlier]
-            steps += _job("then", _decide(repo, known, last))
-        sessions.append(_session(f"day-{number}", last.at, last.commit, steps))
+            steps += _make_job("then", _decide(repo, known, last))
+        sessions.append(_make_session(f"day-{number}", last.at, last.commit, steps))
     return sessions
 
 
@@ -282,13 +282,13 @@ def _decide(repo: Repo, known: Sequence[tuple[Stand, Chained, int]], now: Stand)
     return [
         make_decision(each, at, stand.path)
         for (stand, each, at), text in zip(changed, texts, strict=True)
-        if text is not None and _decides(each.candidate, at, text)
+        if text is not None and _is_decidable(each.candidate, at, text)
     ][:DECISIONS]
 
 
-def _decides(candidate: Candidate, at: int, text: str) -> bool:
+def _is_decidable(candidate: Candidate, at: int, text: str) -> bool:
     older = [stand.value for stand in candidate.stands[:at]]
-    return says(candidate.before, candidate.after, text, candidate.stands[at].value, older)
+    return says_value_only(candidate.before, candidate.after, text, candidate.stands[at].value, older)
 
 
 def make_decision(chained: Chained, at: int, file: str) -> dict[str, Any]:
@@ -300,7 +300,7 @@ def make_decision(chained: Chained, at: int, file: str) -> dict[str, Any]:
     return {"id": chained.name, "asks": chained.fact(at), "question": question, "line": line, **moved}
 
 
-def _job(name: str, decisions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _make_job(name: str, decisions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{"do": "job", "id": name, "decisions": list(decisions)}] if decisions else []
 
 
@@ -310,15 +310,15 @@ def _plan_questions(chains: Sequence[Chained], end: Stand, unknown: Sequence[Can
     for each in unknown:
         asked = each.wording.ask(each.what, each.file)["plain"]
         probes.append({"do": "probe", "id": "unknown", "ask": {"plain": asked}})
-    yield _session("questions", end.at + timedelta(hours=1), end.commit, probes)
+    yield _make_session("questions", end.at + timedelta(hours=1), end.commit, probes)
     decisions = [make_decision(each, len(each.candidate.stands) - 1, each.candidate.file) for each in chains]
     jobs = [decisions[at : at + DECISIONS] for at in range(0, len(decisions), DECISIONS)]
     for number, part in enumerate(jobs, 1):
-        steps = _job(f"now-{number}", part)
-        yield _session(f"work-{number}", end.at + timedelta(hours=1 + number), end.commit, steps)
+        steps = _make_job(f"now-{number}", part)
+        yield _make_session(f"work-{number}", end.at + timedelta(hours=1 + number), end.commit, steps)
 
 
-def _session(name: str, at: object, commit: str, steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _make_session(name: str, at: object, commit: str, steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"id": name, "at": at, "by": "team", "commit": commit[:HASH], "steps": list(steps)}
 
 

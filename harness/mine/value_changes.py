@@ -79,7 +79,7 @@ def _list_lines(change: Change, reasons: Counter[str]) -> Iterator[Seen]:
         else:
             for hunk in file.hunks:
                 for old, new, shape in _pair(file.new, hunk):
-                    whole = shapes.form_of(file.new) == "whole"
+                    whole = shapes.classify_file(file.new) == "whole"
                     what = shape.key or shape.before
                     reason = exclusions.skip_values(shape.old, shape.new, what, change.commit.subject, number=whole)
                     reason = reason or _skip_shape(shape) or exclusions.skip_mend(shape.kind, change.commit.subject)
@@ -225,7 +225,9 @@ def _is_alike(one: str, other: str) -> bool:
 
 def _list_python(repo: Repo, change: Change, reasons: Counter[str]) -> Iterator[Seen]:
     files = [
-        each for each in change.files if shapes.form_of(each.new) == "python" and not exclusions.skip_file(each.new)
+        each
+        for each in change.files
+        if shapes.classify_file(each.new) == "python" and not exclusions.skip_file(each.new)
     ]
     files = [each for each in files if any(map(_may_hold_literals, each.hunks))]
     asked = [place for each in files for place in ((change.commit.parent, each.old), (change.commit.hash, each.new))]

@@ -65,11 +65,11 @@ def name(seen: Seen, path: str, rows: Sequence[str], number: int, before: str, a
         return f"the status of the record {PurePosixPath(path).stem}", ""
     if seen.kind == "dependency":
         return (_name_package(seen, path, rows) if shapes.find_dependencies(path, rows, number) else ""), ""
-    if shape.key.upper() == "FROM" and shapes.form_of(path) == "docker":
+    if shape.key.upper() == "FROM" and shapes.classify_file(path) == "docker":
         return f"the base image of {file}", ""
     if seen.kind == "constant" and seen.name.startswith("python ") and "." in seen.name:
         return f"{shape.key} of {seen.name.split('.')[-2].removeprefix('python ')}", shape.key
-    if shape.key in _DOCKER and shapes.form_of(path) == "docker":
+    if shape.key in _DOCKER and shapes.classify_file(path) == "docker":
         return f"the {_DOCKER[shape.key]} of {file}", shape.key
     if shape.key and file == "package.json" and find_section(path, rows, number) == "scripts":
         return f"the script {shape.key}", shape.key
@@ -194,13 +194,13 @@ def _tell_where(path: str, rows: Sequence[str], number: int, before: str, key: s
         return f" where {pair[1]} is {pair[2]}"
     if section := find_section(path, rows, number):
         return f" of {section}"
-    heading = find_heading(rows, number) if shapes.form_of(path) == "docs" else ""
+    heading = find_heading(rows, number) if shapes.classify_file(path) == "docs" else ""
     return f" under “{heading}”" if heading else ""
 
 
 def find_section(path: str, rows: Sequence[str], number: int) -> str:
     """The table of a TOML or INI file, the key above in one that is indented; empty: there is none."""
-    form = shapes.form_of(path)
+    form = shapes.classify_file(path)
     if form in ("toml", "ini"):
         above = (_SECTION.fullmatch(row) for row in reversed(rows[: number - 1]))
         return next((f"[{found[1]}]" for found in above if found), "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 
-def moment(text: str | None) -> datetime | None:
+def parse_moment(text: str | None) -> datetime | None:
     """None for what is no date; UTC where no zone is named. Two of them can be compared, whatever their zones."""
     try:
         when = datetime.fromisoformat(text or "")

@@ -35,11 +35,11 @@ class Text(Model):
     mentions: tuple[Slug, ...] = ()
 
 
-def _text(value: Any) -> Any:
+def _read_text(value: Any) -> Any:
     return {"text": value} if isinstance(value, str) else value
 
 
-Phrase = Annotated[Text, BeforeValidator(_text)]
+Phrase = Annotated[Text, BeforeValidator(_read_text)]
 
 
 class Remark(Text):
@@ -52,7 +52,7 @@ class Remark(Text):
     cites: Slug | None = None
 
 
-RemarkPhrase = Annotated[Remark, BeforeValidator(_text)]
+RemarkPhrase = Annotated[Remark, BeforeValidator(_read_text)]
 
 
 class Fact(Model):

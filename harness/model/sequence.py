@@ -119,7 +119,7 @@ def read_case(path: Path, text: str | bytes) -> Case:
     return made
 
 
-def number(steps: Steps) -> Iterator[tuple[Step, range]]:
+def number_steps(steps: Steps) -> Iterator[tuple[Step, range]]:
     """Each step with the numbers of the memories that it stores."""
     made = 0
     for step in steps:
@@ -127,7 +127,7 @@ def number(steps: Steps) -> Iterator[tuple[Step, range]]:
         made += step.stores
 
 
-def text(form: Form, of: int, twin: str = "") -> str:
+def write_text(form: Form, of: int, twin: str = "") -> str:
     """The text of memory `of`.
 
     Args:
@@ -151,7 +151,7 @@ def make_item(form: Form, of: int, scope: Scope, twin: str = "") -> Item:
     source = Source(session=f"session-{of}")
     cited = Source(commit=f"{of:040x}", path=f"src/desk {of}.py", line=of + 1, session=f"session-{of}")
     return Item(
-        text(form, of, twin),
+        write_text(form, of, twin),
         scope,
         AT,
         "project",

@@ -53,7 +53,7 @@ class Model(BaseModel):
 def digest(value: Any) -> str:
     """sha256 of the canonical JSON of a model or a plain value."""
     plain = value.model_dump(mode="json", by_alias=True) if isinstance(value, BaseModel) else value
-    return hashlib.sha256(_canonical(plain)).hexdigest()
+    return hashlib.sha256(_encode_canonical(plain)).hexdigest()
 
 
 def digest_each(values: Iterable[Any], name: str | None = None) -> str:
@@ -65,13 +65,13 @@ def digest_each(values: Iterable[Any], name: str | None = None) -> str:
     before, after = (b"[", b"]") if name is None else (b'{"%s":[' % name.encode(), b"]}")
     found, between = hashlib.sha256(before), b""
     for value in values:
-        found.update(between + _canonical(value))
+        found.update(between + _encode_canonical(value))
         between = b","
     found.update(after)
     return found.hexdigest()
 
 
-def _canonical(plain: Any) -> bytes:
+def _encode_canonical(plain: Any) -> bytes:
     return json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()
 
 

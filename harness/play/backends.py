@@ -67,7 +67,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
 
     Raises RegistryError for a backend that nobody knows or a setting that its adapter does not read.
     """
-    playables = {name: Playable(*_gold(name)) for name in registry.ORACLES}
+    playables = {name: Playable(*_find_gold(name)) for name in registry.ORACLES}
     unplayed, undescribed = [], []
     asked = (*selection.backends, *((Spec(adapter=SOUND),) if selection.drills else ()))
     entries = {spec.label: (spec, registry.find(spec)) for spec in asked}
@@ -76,7 +76,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
             "two backends differ in a secret, or in where their release is from, only: no row could tell them apart"
         )
     embedded = choose().dims
-    with leftovers.temporary() as home:
+    with leftovers.make_temporary() as home:
         for spec, entry in entries.values():
             if entry.reference is None:
                 continue
@@ -85,7 +85,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
                     entry.reference,
                     home / str(len(playables)),
                     deadlines,
-                    interpreters.launcher(spec),
+                    interpreters.make_launcher(spec),
                     spec.settings,
                 )
             except MemoryFault as error:
@@ -108,7 +108,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
                 control=entry.control,
                 served=description.server is not None,
             )
-            withheld = client.withheld(spec.settings, description.secrets)
+            withheld = client.list_secrets(spec.settings, description.secrets)
             playables[spec.label] = Playable(
                 entry,
                 environments.add_lock(spec),
@@ -118,7 +118,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
                 description.server,
                 description.embeds,
             )
-    return Backends(_chain(playables), tuple(unplayed), tuple(undescribed))
+    return Backends(_chain_releases(playables), tuple(unplayed), tuple(undescribed))
 
 
 def _explain_unplayed(selection: Selection, said: Description, *, embedded: bool) -> str | None:
@@ -135,7 +135,7 @@ def _explain_unplayed(selection: Selection, said: Description, *, embedded: bool
     return servers.explain_missing(said.server) if said.server else None
 
 
-def _chain(playables: Mapping[str, Playable]) -> Mapping[str, Playable]:
+def _chain_releases(playables: Mapping[str, Playable]) -> Mapping[str, Playable]:
     """Each with the release that was named before it. A server holds its stores itself, and is not handed over."""
     last: dict[str, str] = {}
     found = {}
@@ -146,5 +146,5 @@ def _chain(playables: Mapping[str, Playable]) -> Mapping[str, Playable]:
     return found
 
 
-def _gold(name: str) -> tuple[registry.AdapterEntry, Spec, Backend]:
+def _find_gold(name: str) -> tuple[registry.AdapterEntry, Spec, Backend]:
     return registry.AdapterEntry(name, None, control=True), Spec(adapter=name), controls.describe(name)

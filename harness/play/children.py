@@ -78,12 +78,12 @@ class Children:
 
         The backend's server, if it has one, serves this store alone.
         """
-        reference, key, python = playable.entry.reference, folder.name, interpreters.path(playable.spec)
+        reference, key, python = playable.entry.reference, folder.name, interpreters.find_interpreter(playable.spec)
         assert reference is not None
         with self.services.lent(reference, python) as service:
             keys = (key, service.key) if service else (key,)
             meter = self.gateway.register(*keys)
-            launch = interpreters.launcher(playable.spec, self.fork_servers.launch)
+            launch = interpreters.make_launcher(playable.spec, self.fork_servers.launch)
             root = folder / "store"
             space = Space(str(root), self.gateway.url, key, self.dims, seed, dict(playable.spec.settings))
             try:
@@ -114,7 +114,7 @@ class Children:
     def _older(self, playable: Playable | None) -> OlderRelease | None:
         if playable is None or playable.entry.reference is None:
             return None
-        launch = interpreters.launcher(playable.spec, self.fork_servers.launch)
+        launch = interpreters.make_launcher(playable.spec, self.fork_servers.launch)
         return OlderRelease(playable.entry.reference, playable.backend, playable.spec.settings, launch)
 
     @contextmanager

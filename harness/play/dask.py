@@ -65,7 +65,10 @@ class Dask:
         for name in ("distributed", "distributed.client", "distributed.worker", "distributed.scheduler"):
             logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters of it is told in our words
         local = LOCAL.fullmatch(where)
-        with leftovers.temporary() as home, _start_workers(int(local[1]), home) if local else _connect(where) as client:
+        with (
+            leftovers.make_temporary() as home,
+            _start_workers(int(local[1]), home) if local else _connect(where) as client,
+        ):
             yield cls(client, where)
 
     @property

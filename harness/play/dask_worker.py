@@ -51,7 +51,7 @@ def list_facts() -> dict[str, str]:
         "Python": ".".join(map(str, sys.version_info[:2])),
         "embedder": Embedder.digest[:12],
         "containment of backends": containment.describe(),
-        "containment of checks": bubblewrap.degree(),
+        "containment of checks": bubblewrap.describe_containment(),
     }
 
 
@@ -226,7 +226,7 @@ class Player(WorkerPlugin):  # type: ignore[misc]  # its types are not read
     def _enter(self) -> Admission:
         admission = _admit(self._ticket)
         if not admission.refused:
-            root = self._open.enter_context(leftovers.temporary())
+            root = self._open.enter_context(leftovers.make_temporary())
             settings = pickle.loads(self._sent).unpack(root)  # noqa: S301  as above
             control = Control(noted=lambda line: self._tell({"noted": line}))
             control.ledger = _Ledger(self._tell)

@@ -69,7 +69,7 @@ def list_facts(tasks: Path) -> tuple[Donor, ...]:
     return tuple(Donor(story.id, fact, story.home(fact)) for story in stories for fact in story.facts)
 
 
-def strangers(scenario: Scenario) -> tuple[Donor, ...]:
+def list_strangers(scenario: Scenario) -> tuple[Donor, ...]:
     """The donors that have neither a repository nor an organisation in common with a story; worded as its facts are,
     where there are enough of these."""
     deep = _find_strangers(scenario, paths.DEEP) if scenario.spoken else ()
@@ -85,10 +85,10 @@ def _find_strangers(scenario: Scenario, tasks: Path) -> tuple[Donor, ...]:
 # --- topics ----------------------------------------------------------------------------------------------------------
 
 
-def topics(scenario: Scenario) -> list[frozenset[str]]:
+def list_topics(scenario: Scenario) -> list[frozenset[str]]:
     """The words of each fact, probe and decision of a story."""
-    names = words(" ".join(str(scope.repo) for scope in {scenario.scope, *map(scenario.home, scenario.facts)}))
-    return [found - names for said in _list_said(scenario) if (found := words(" ".join(said)))]
+    names = split_words(" ".join(str(scope.repo) for scope in {scenario.scope, *map(scenario.home, scenario.facts)}))
+    return [found - names for said in _list_said(scenario) if (found := split_words(" ".join(said)))]
 
 
 def _list_said(scenario: Scenario) -> Iterator[Iterable[str]]:
@@ -102,7 +102,7 @@ def _list_said(scenario: Scenario) -> Iterator[Iterable[str]]:
 
 
 @lru_cache(4096)  # a sentence is drawn again and again
-def words(text: str) -> frozenset[str]:
+def split_words(text: str) -> frozenset[str]:
     """The words that tell what a text is about, without their endings; those of one topic are one."""
     found = (_ENDING.sub("", word) for word in _WORD.findall(text.lower()) if word not in _COMMON)
     return frozenset(_SAME.get(word, word) for word in found if len(word) > 2)
@@ -132,11 +132,11 @@ def rename(text: str, here: Scope, there: Scope) -> str:
     for part in ("repo", "org", "branch", "user"):
         old, new = getattr(here, part), getattr(there, part)
         if old and new:
-            text = _name_pattern(old).sub(partial(_as, new), text)
+            text = _name_pattern(old).sub(partial(_match_case, new), text)
     return text
 
 
-def _as(new: str, found: re.Match[str]) -> str:
+def _match_case(new: str, found: re.Match[str]) -> str:
     """A name with a capital where the one that it replaces has one."""
     return new.capitalize() if found[0][0].isupper() else new
 
@@ -160,13 +160,13 @@ def _value(form: str, draw: random.Random) -> str:
     runs = _RUN.findall(form)
     if any(run.isdigit() for run in runs):
         return re.sub(r"\d+", lambda found: str(draw.randrange(1, 10 ** min(len(found[0]) + 1, 9))), form)
-    alike = _values().get(_shape(form), [runs])
+    alike = _group_values().get(_shape(form), [runs])
     drawn = iter([draw.choice(alike)[at] for at in range(len(runs))])
     return _RUN.sub(lambda _: next(drawn), form)
 
 
 @cache
-def _values() -> Mapping[str, list[list[str]]]:
+def _group_values() -> Mapping[str, list[list[str]]]:
     """Shape -> the runs of letters and digits of each value that has it."""
     found: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
     for each in list_facts(paths.TASKS):

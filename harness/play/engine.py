@@ -27,7 +27,7 @@ from harness.model.job import Job
 from harness.model.scenario import Forget, Learn, Probe, Remember, Scenario, Session, Step
 from harness.model.trial import NEEDS, ReadPolicy, Trial
 from harness.play import filtering, noise, readers, story_deletion, writing
-from harness.play.drafting import Kept, draft
+from harness.play.drafting import Kept, draft_memories
 from harness.play.questions import Questions
 from harness.play.readers import AskMemory, Context
 from harness.play.session import MemorySession, Part, Purpose, Query, Tools
@@ -39,7 +39,7 @@ SHARE = 5
 stands alone."""
 
 
-def canaries(scenario: Scenario, seed: int) -> dict[str, str]:
+def make_canaries(scenario: Scenario, seed: int) -> dict[str, str]:
     """One string for each erasable fact, found in that fact's texts only."""
     return {fact.id: canary.make(scenario.id, seed, fact.id) for fact in scenario.facts if fact.erasable}
 
@@ -85,10 +85,10 @@ def play(
         policies=filtering.list_played(tools.reader.policies, part.trial, store.backend) if store else (),
     )
     if store is None:
-        yield from _cold(part, tools)
+        yield from _play_cold(part, tools)
         yield Closed(status="complete")
         return
-    refusal = _refusal(part.trial, store.backend)
+    refusal = _explain_refusal(part.trial, store.backend)
     if refusal is not None:
         yield Closed(status="unsupported", fault=refusal)
         return
@@ -104,7 +104,7 @@ def play(
         memory_session.abandon()
 
 
-def _refusal(trial: Trial, backend: Backend) -> Fault | None:
+def _explain_refusal(trial: Trial, backend: Backend) -> Fault | None:
     """A way of writing that a backend cannot follow is never turned into a silent append."""
     for needed in NEEDS[trial.write_policy] if trial.write_policy else ():
         if not backend.supports(needed):
@@ -112,7 +112,7 @@ def _refusal(trial: Trial, backend: Backend) -> Fault | None:
     return None
 
 
-def _cold(part: Part, tools: Tools) -> Iterator[Event]:
+def _play_cold(part: Part, tools: Tools) -> Iterator[Event]:
     """The jobs alone, by an agent that was told nothing."""
     for session in part.scenario.sessions:
         yield Began(session=session.id, at=session.at, commit=session.commit)
@@ -153,7 +153,7 @@ class Warm:
             yield from self._list_left(self._scenario.sessions[-1])
         if self._scenario.forgotten:
             memory_session.phase("erase")
-            yield from story_deletion.aftermath(memory_session, self._scenario.sessions[-1])
+            yield from story_deletion.play_aftermath(memory_session, self._scenario.sessions[-1])
         yield from self._meter()
 
     def _note_changes(self, session: Session) -> Iterator[Event]:
@@ -195,10 +195,10 @@ class Warm:
         if self._trial.feed != "facts":  # all at once: a transcript is there when its session has ended
             learnt, remarks = [], [] if session.id in self._fed else self._list_spoken(session)
         if self._memory_session.tools.writer:
-            kept = yield from draft(self._memory_session, session, number, [*learnt, *remarks])
+            kept = yield from draft_memories(self._memory_session, session, number, [*learnt, *remarks])
             learnt, replacing = [], [each for each in kept if each.replaces]
             remarks = [each.written for each in kept if not each.replaces]
-        written = [*remarks, *(each for each in self._noise if noise.batch(each) == number)]
+        written = [*remarks, *(each for each in self._noise if noise.find_batch(each) == number)]
         if not self._way.looks_up:
             written += learnt
         written = yield from self._way.take(session, written)

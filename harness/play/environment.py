@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Protocol, Self
 
 from harness.backend.client import Deadlines
-from harness.backend.store import opaque
+from harness.backend.store import make_opaque_name
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.standin_agent import Known
-from harness.gateway.chat.upstreams import upstream
+from harness.gateway.chat.upstreams import make_upstream
 from harness.gateway.embedder import Encoder, choose
 from harness.gateway.gateway import Gateway
 from harness.gateway.meter import Budget, Ledger, Meter
@@ -70,7 +70,7 @@ class Settings:
     def find_story(self, trial: Trial) -> Story:
         """What a trial plays, as its reader needs it. Raises ReaderError."""
         story = self.stories[trial.scenario]
-        return story.salt(trial.seed) if readers.salts(trial.reader) else story
+        return story.salt(trial.seed) if readers.uses_salt(trial.reader) else story
 
     def find_job(self, day: str, goal: str, seed: int | None) -> Known | None:
         """A job of these stories as a reader is told it, which may salt them by a seed. Only for the stand-in, which
@@ -163,7 +163,7 @@ class Environment:
     def __enter__(self) -> Self:
         """Raises GatewayError and ChatError."""
         with self._open:
-            self.stores = self._given or self._open.enter_context(_children(self.settings, self.control))
+            self.stores = self._given or self._open.enter_context(_open_children(self.settings, self.control))
             self._open = self._open.pop_all()
         return self
 
@@ -173,7 +173,11 @@ class Environment:
     @contextmanager
     def place(self, trial: str, below: str) -> Iterator[tuple[Path, Path]]:
         """Where a trial is logged, and a folder for its store, whose name says nothing; kept, it gets the trial's."""
-        path, space, kept = self.folder.new_log(trial, below), self.folder.work / opaque(), self.folder.work / trial
+        path, space, kept = (
+            self.folder.new_log(trial, below),
+            self.folder.work / make_opaque_name(),
+            self.folder.work / trial,
+        )
         try:
             yield path, space
         finally:
@@ -193,10 +197,10 @@ class Environment:
 
 
 @contextmanager
-def _children(settings: Settings, control: Control) -> Iterator[Stores]:
+def _open_children(settings: Settings, control: Control) -> Iterator[Stores]:
     assert settings.embedder is not None, "children embed"
     embedder = settings.embedder()
-    chat = upstream(settings.chat, environ, settings.find_job) if settings.chat else None
+    chat = make_upstream(settings.chat, environ, settings.find_job) if settings.chat else None
     file = settings.cache / "embeddings.sqlite" if settings.cache else None
     with (
         closing(EmbeddingCache(file, embedder)) as cache,

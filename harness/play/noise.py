@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from harness.adapter import Item, Scope, Source, applies
+from harness.adapter import Item, Scope, Source, holds_at
 from harness.log.parts import Written
 from harness.model import canary
 from harness.model.facts import CANARY, Fact, Stratum
@@ -83,23 +83,23 @@ def draw_with_donors(
     return found
 
 
-def marks(text: str) -> tuple[bool, ...]:
+def list_marks(text: str) -> tuple[bool, ...]:
     """What is seen of a text before it is read."""
     return text.endswith("."), *(sign in text for sign in ":,`"), len(text) > LONG
 
 
-def batch(written: Written) -> int:
+def find_batch(written: Written) -> int:
     """The number of the story's batch to which a memory belongs."""
     return int(written.name.split(":")[1])
 
 
-def lures(scenario: Scenario) -> tuple[Fact, ...]:
+def list_lures(scenario: Scenario) -> tuple[Fact, ...]:
     """The facts that hold nowhere where a probe or a job asks, but for those that carry a canary."""
     asking = {scenario.place(session) for session, _ in (*scenario.probes(), *scenario.jobs())}
     return tuple(
         fact
         for fact in scenario.facts
-        if not fact.erasable and not any(applies(scenario.home(fact), place) for place in asking)
+        if not fact.erasable and not any(holds_at(scenario.home(fact), place) for place in asking)
     )
 
 
@@ -129,12 +129,12 @@ class _Maker:
 
     def __init__(self, scenario: Scenario, repo: Repo, classifier: Classifier, draw: random.Random) -> None:
         self._scenario, self._repo, self._classifier, self._draw = scenario, repo, classifier, draw
-        self._patterns = list(_patterns(scenario))
-        self._donors = donors.strangers(scenario)
-        self._topics = donors.topics(scenario)
-        self._lures = lures(scenario)
+        self._patterns = list(_list_patterns(scenario))
+        self._donors = donors.list_strangers(scenario)
+        self._topics = donors.list_topics(scenario)
+        self._lures = list_lures(scenario)
         self._outside = frozenset(fact.id for fact in self._lures)
-        self._seen = {fact.phrase(step.stratum).text for fact, step in _learnt(scenario)}
+        self._seen = {fact.phrase(step.stratum).text for fact, step in _list_learnt(scenario)}
         self._sources = list(dict.fromkeys(fact.source for fact in scenario.facts if fact.source is not None))
         self._places = {_place(str(each.path)) for each in self._sources}
         self._near: dict[tuple[str, bool], list[Donor]] = {}
@@ -164,7 +164,7 @@ class _Maker:
         ]
         if not said:
             return None
-        fact, text = self._draw.choice([each for each in said if marks(each[1]) == pattern.marks] or said)
+        fact, text = self._draw.choice([each for each in said if list_marks(each[1]) == pattern.marks] or said)
         self._seen.add(text)
         cited = fact.source if fact.source and self._reaches(session, fact.source) else Source()
         return Item(
@@ -209,14 +209,14 @@ class _Maker:
             if not here or here in self._seen or not self._allows(here, None):
                 continue
             named = donors.mentions(here, pattern.scope.repo) == pattern.named or tries >= 3 * PATIENCE
-            if named and (marks(here) == pattern.marks or tries >= PATIENCE):
+            if named and (list_marks(here) == pattern.marks or tries >= PATIENCE):
                 self._seen.add(here)
                 return here, donor.story
         raise AssertionError("endless")
 
     def _tell(self, text: str, donor: Donor, place: Scope) -> str:
         """The sentence as it is told here; empty if it would speak of a topic of the story as if it held here."""
-        said = donors.words(text)
+        said = donors.split_words(text)
         if not donors.is_related(said, self._topics):
             return donors.rename(text, donor.home, place)
         elsewhere = donors.mentions(text, donor.home.repo)
@@ -269,13 +269,13 @@ def _place(path: str) -> tuple[str, str]:
     return str(plain.parent), plain.suffix
 
 
-def _learnt(scenario: Scenario) -> Iterator[tuple[Fact, Learn]]:
+def _list_learnt(scenario: Scenario) -> Iterator[tuple[Fact, Learn]]:
     for _, step in scenario.steps():
         if isinstance(step, Learn):
             yield from ((scenario.by_id[name], step) for name in step.facts)
 
 
-def _patterns(scenario: Scenario) -> Iterator[Pattern]:
+def _list_patterns(scenario: Scenario) -> Iterator[Pattern]:
     for session, steps in scenario.writes():
         for step in steps:
             if isinstance(step, Learn):
@@ -284,12 +284,14 @@ def _patterns(scenario: Scenario) -> Iterator[Pattern]:
                     scope = scenario.home(fact)
                     text = fact.phrase(step.stratum).text
                     yield Pattern(
-                        fact.type, scope, step.stratum, fact.erasable, donors.mentions(text, scope.repo), marks(text),
-                        fact.source is not None, fact.confidence, lasts,
+                        fact.type, scope, step.stratum, fact.erasable, donors.mentions(text, scope.repo),
+                        list_marks(text), fact.source is not None, fact.confidence, lasts,
                     )  # fmt: skip
             else:
                 scope = step.scope or scenario.place(session)
                 for remark in step.texts:
                     kind, cited = scenario.kind_of(step, remark), remark.cites is not None
                     named = donors.mentions(remark.text, scope.repo)
-                    yield Pattern(kind, scope, "plain", False, named, marks(remark.text), cited, step.confidence, None)
+                    yield Pattern(
+                        kind, scope, "plain", False, named, list_marks(remark.text), cited, step.confidence, None
+                    )

@@ -16,7 +16,7 @@ from harness.model.scenario import Scenario
 from harness.model.trial import SCRIPTED, Selection, Trial, WritePolicy, digest
 from harness.play import drills, readers, writer
 from harness.play.drills.stage import Drill
-from harness.play.engine import canaries
+from harness.play.engine import make_canaries
 from harness.play.session import Part
 from harness.play.story import Story
 
@@ -51,7 +51,7 @@ class Shard(NamedTuple):
         return at % self.of == self.number - 1
 
 
-def trials(selection: Selection, scenarios: Sequence[Scenario]) -> list[Trial]:
+def list_trials(selection: Selection, scenarios: Sequence[Scenario]) -> list[Trial]:
     """Trials in the order of play: a scenario's cold arm and bounds first, then backend by backend, so that lines
     compare.
     """
@@ -73,12 +73,12 @@ def trials(selection: Selection, scenarios: Sequence[Scenario]) -> list[Trial]:
         )
         for scenario in scenarios
         for seed in selection.seeds
-        for backend, write, amount in _variants(selection)
+        for backend, write, amount in _list_variants(selection)
     )
     return list(dict.fromkeys(found))
 
 
-def _variants(selection: Selection) -> list[tuple[str | None, WritePolicy | None, int]]:
+def _list_variants(selection: Selection) -> list[tuple[str | None, WritePolicy | None, int]]:
     """Every noise level with the headline's way of writing; others are contrasts, at the headline's noise only."""
     found: list[tuple[str | None, WritePolicy | None, int]] = [(None, None, 0)]
     found += [(name, "append", 0) for name in registry.ORACLES]
@@ -94,7 +94,7 @@ def _variants(selection: Selection) -> list[tuple[str | None, WritePolicy | None
     return found
 
 
-def part(trial: Trial, story: Story, backend: Backend | None, source: str, embedder: str, chat: str = "") -> Part:
+def make_part(trial: Trial, story: Story, backend: Backend | None, source: str, embedder: str, chat: str = "") -> Part:
     """A trial with its noise, its canaries, and the digests of everything that its outcome depends on.
 
     Args:
@@ -111,13 +111,13 @@ def part(trial: Trial, story: Story, backend: Backend | None, source: str, embed
         **({"writer": writer.digest()} if trial.writer != SCRIPTED else {}),
     }
     if backend is not None:
-        digests |= _digests(backend, source, embedder, chat)
+        digests |= _list_digests(backend, source, embedder, chat)
     elif chat:
         digests["chat"] = chat
-    return Part(trial, story.scenario, memories, canaries(story.scenario, trial.seed), digests)
+    return Part(trial, story.scenario, memories, make_canaries(story.scenario, trial.seed), digests)
 
 
-def _digests(backend: Backend, source: str, embedder: str, chat: str) -> dict[str, str]:
+def _list_digests(backend: Backend, source: str, embedder: str, chat: str) -> dict[str, str]:
     return {
         "adapter": source,
         "backend": backend.version,
@@ -186,9 +186,9 @@ def drill_digests(plan: str, backend: Backend, source: str, embedder: str, chat:
     Args:
         plan: That of what it writes.
     """
-    return {"protocol": str(PROTOCOL), "plan": plan, **_digests(backend, source, embedder, chat)}
+    return {"protocol": str(PROTOCOL), "plan": plan, **_list_digests(backend, source, embedder, chat)}
 
 
-def identity(trial: Trial | DrillTrial, digests: Mapping[str, str]) -> str:
+def compute_identity(trial: Trial | DrillTrial, digests: Mapping[str, str]) -> str:
     """Equal for two trials that must have the same outcome: what resume compares."""
     return digest([trial.model_dump(mode="json"), dict(digests)])

@@ -25,7 +25,7 @@ from harness.play import drills, plan, sources
 from harness.play.backends import Playable
 from harness.play.environment import Settings
 from harness.play.readers import SHIPPED
-from harness.play.trial import describe_machine, identity, outline
+from harness.play.trial import compute_identity, describe_machine, read_outline
 
 FORM = 1
 REPEATABLE = ("refused", "breach")
@@ -106,7 +106,7 @@ class Reuse:
         older = self._digest_adapter(settings.playables[release]) if release else ""
         if adapter is None or older is None:
             return None
-        return digest([self._common, identity(trial, settings), adapter, older])
+        return digest([self._common, compute_identity(trial, settings), adapter, older])
 
     @cached_property
     def _common(self) -> str | None:
@@ -148,10 +148,12 @@ class Reuse:
     def _is_wanted(self, trial: Trial | DrillTrial, path: Path, folder: Folder) -> bool:
         """Whether a log is that of this trial, with the identity that our own plan gives it, and may be repeated."""
         try:
-            log = outline(trial, path, folder.blobs)
+            log = read_outline(trial, path, folder.blobs)
         except LogError:
             return False
-        same = log.trial == trial and plan.identity(log.trial, log.opening.digests) == identity(trial, self._settings)
+        same = log.trial == trial and plan.compute_identity(log.trial, log.opening.digests) == compute_identity(
+            trial, self._settings
+        )
         return same and dict(log.opening.host) == dict(describe_machine()) and self._is_repeatable(log)
 
     @cached_property

@@ -34,7 +34,7 @@ from harness.play.environment import Control, Settings
 from harness.play.executor import Executor, Submit, Threads
 from harness.play.reuse import Reuse
 from harness.play.story import Story
-from harness.play.trial import identity, load
+from harness.play.trial import compute_identity, load
 from harness.repo.checkout import Repo
 
 AnyTrial: TypeAlias = Trial | DrillTrial
@@ -113,7 +113,7 @@ class Runner:
         self.folder.blobs.redactor = settings.redactor
         trials = [
             trial
-            for trial in plan.trials(self.selection, [story.scenario for story in settings.stories.values()])
+            for trial in plan.list_trials(self.selection, [story.scenario for story in settings.stories.values()])
             if trial.backend is None or trial.backend in settings.playables
         ]
         drilled = plan.list_drills(self.selection, self._list_drilled(), self.backends.taking_over)
@@ -125,7 +125,9 @@ class Runner:
         planned: list[AnyTrial] = [*trials, *drilled]
         asked = [trial for trial in planned if trial.id in now]
         done = self._done()
-        waiting = [trial for trial in asked if trial.id not in done or done[trial.id] != identity(trial, settings)]
+        waiting = [
+            trial for trial in asked if trial.id not in done or done[trial.id] != compute_identity(trial, settings)
+        ]
         reuse = Reuse(self.trial_cache, settings, fresh=self.fresh) if self.trial_cache else None
         file, waiting = self._reuse(reuse, file, waiting)
         self.listener.planned(len(asked), len(asked) - len(waiting))
@@ -203,7 +205,7 @@ class Runner:
             reused=earlier.reused if earlier else {},
             prices=self.prices or (earlier.prices if earlier else None),
             backends_contained=containment.describe(),
-            checks_contained=bubblewrap.degree(),
+            checks_contained=bubblewrap.describe_containment(),
         )
 
     def _write_locks(self) -> None:
@@ -226,7 +228,7 @@ class Runner:
     def _done(self) -> dict[str, str]:
         """What has a final log: its id -> its identity as it was played."""
         finished = (each for each in self.folder.outlines() if each.final or self._is_allowed(each))
-        return {each.trial.id: plan.identity(each.trial, each.opening.digests) for each in finished}
+        return {each.trial.id: plan.compute_identity(each.trial, each.opening.digests) for each in finished}
 
     def _is_allowed(self, outline: Outline) -> bool:
         """Whether calls to a chat model that got no answer may stay so, as some were allowed to fail."""

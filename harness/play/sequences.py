@@ -12,7 +12,7 @@ from harness.backend.client import RemoteMemory
 from harness.backend.store import ChildStore
 from harness.machine import leftovers
 from harness.model.backend import Fault
-from harness.model.sequence import LOOKS, NOW, Said, Step, Steps, number, text
+from harness.model.sequence import LOOKS, NOW, Said, Step, Steps, number_steps, write_text
 from harness.play.store import SETTLE_SECONDS, Lost, Store, StoreSession, must
 from harness.promises.hunt import Play
 from harness.promises.oracle import CHANGED, K, Oracle
@@ -77,11 +77,11 @@ def _is_late(played: Play) -> bool:
 def list_texts(steps: Steps) -> list[str]:
     """Every text that these steps write, so that no backend waits for an embedder."""
     found: dict[int, str] = {}
-    for at, (step, stored) in enumerate(number(steps)):
+    for at, (step, stored) in enumerate(number_steps(steps)):
         twin = found.get(step.of[0], "") if step.of else ""
-        found |= {each: text(step.form, each, twin) for each in stored}
+        found |= {each: write_text(step.form, each, twin) for each in stored}
         if step.op == "update":
-            found[CHANGED + at] = text(step.form, CHANGED + at)
+            found[CHANGED + at] = write_text(step.form, CHANGED + at)
     return list(filter(str.strip, found.values()))
 
 

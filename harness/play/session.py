@@ -31,7 +31,7 @@ from harness.log.listing import HitsPacker
 from harness.log.parts import FOUND, HITS, WRITTEN, ChatRefused, Checked, Found, Span, Written
 from harness.model.backend import Fault
 from harness.model.canary import memory_word
-from harness.model.dates import moment
+from harness.model.dates import parse_moment
 from harness.model.facts import Stratum
 from harness.model.scenario import Scenario, Session
 from harness.model.trial import Trial
@@ -236,7 +236,7 @@ class MemorySession(StoreSession[Handle]):
         """
         if self.supports("ranked"):
             return entries
-        dates = [moment(hit.created) for hit in hits]
+        dates = [parse_moment(hit.created) for hit in hits]
         dated = [span for span in entries if dates[span.hit] is not None]
         newest = sorted(dated, key=lambda span: (dates[span.hit], span.hit, span.start), reverse=True)
         newest += [span for span in entries if dates[span.hit] is None]
@@ -251,7 +251,7 @@ class MemorySession(StoreSession[Handle]):
         entries: list[Span] = []
         total = 0
         for number, hit in enumerate(hits):
-            _in_time(until)
+            _limit_time(until)
             spans = self._divide(hit.text)
             if not (self.store.backend.words_its_own or self._stored.holds(hit.memory_id, hit.text, spans)):
                 continue
@@ -275,7 +275,7 @@ class MemorySession(StoreSession[Handle]):
         new = [source for hit in hits if (source := hit.source) and (source, head) not in self._resolved]
         checked = []
         for source in dict.fromkeys(new):
-            _in_time(until)
+            _limit_time(until)
             self._resolved.add((source, head))
             if source.commit and source.path and source.line is not None:
                 says = self.tools.repo.line(source.commit, source.path, source.line)
@@ -393,7 +393,7 @@ def _list_into(found: dict[str, Hit], scope: Scope, memory: Handle) -> None:
     memory.page_entries(scope, lambda page: found.update((hit.memory_id, hit) for hit in page))
 
 
-def _in_time(until: float) -> None:
+def _limit_time(until: float) -> None:
     if time.monotonic() > until:
         message = f"reading one answer took us more than {OWN_SECONDS:g} s"
         raise Lost(Fault(kind="limit", op="recall", message=message))

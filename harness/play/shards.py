@@ -26,7 +26,7 @@ def merge(roots: Sequence[Path], out: Path) -> Folder:
     shards: dict[Shard, Folder] = {}
     for root in roots:
         folder = Folder.open(root)
-        shard = _shard(folder)
+        shard = _read_shard(folder)
         if shard in shards:
             raise FolderError(f"{root}: shard {shard} is there twice: {shards[shard].root} is the same one")
         shards[shard] = folder
@@ -44,7 +44,7 @@ def merge(roots: Sequence[Path], out: Path) -> Folder:
     return merged
 
 
-def _shard(folder: Folder) -> Shard:
+def _read_shard(folder: Folder) -> Shard:
     said = folder.read().shard
     try:
         return Shard.parse(said or "")
@@ -69,7 +69,7 @@ def _copy(root: Path, target: Path) -> None:
             try:
                 if path.is_symlink() or not path.is_dir():
                     to = target / path.relative_to(root)
-                    data = files.whole(path)
+                    data = files.read_whole(path)
                     if name != "blobs" or not to.exists() or hashlib.sha256(data).hexdigest() == path.name:
                         to.parent.mkdir(parents=True, exist_ok=True)
                         to.write_bytes(data)
@@ -88,15 +88,15 @@ def _join(files: Mapping[Shard, RunFile], name: str) -> RunFile:
             "command": f"coldwarm merge ({len(files)} of {of} shards of: {file.command})",
             "shard": None,
             "missing": tuple(map(str, missing)),
-            "trials": _trials(files),
-            "drills": _drills(files),
+            "trials": _order_trials(files),
+            "drills": _order_drills(files),
             "unplayed": tuple(unplayed.values()),
             "reused": {name: day for own in files.values() for name, day in own.reused.items()},
         }
     )
 
 
-def _trials(files: Mapping[Shard, RunFile]) -> tuple[Trial, ...]:
+def _order_trials(files: Mapping[Shard, RunFile]) -> tuple[Trial, ...]:
     """Trials by the places from which scenarios were dealt in turns."""
     places = {}
     for shard, file in files.items():
@@ -105,7 +105,7 @@ def _trials(files: Mapping[Shard, RunFile]) -> tuple[Trial, ...]:
     return tuple(sorted((trial for file in files.values() for trial in file.trials), key=lambda t: places[t.scenario]))
 
 
-def _drills(files: Mapping[Shard, RunFile]) -> tuple[DrillTrial, ...]:
+def _order_drills(files: Mapping[Shard, RunFile]) -> tuple[DrillTrial, ...]:
     """Drills in the order of the plan: backends as they were asked for, the sound reference last."""
     selection = next(iter(files.values())).selection
     found = {drill for file in files.values() for drill in file.drills}

@@ -40,7 +40,7 @@ def digest_conditions() -> str | None:
     git = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False).stdout
     facts: list[Any] = [
         digest_code(), installed, dict(describe_machine()), platform.machine(), platform.python_implementation(), git,
-        containment.describe(), bubblewrap.degree(),
+        containment.describe(), bubblewrap.describe_containment(),
     ]  # fmt: skip
     return digest(facts)
 

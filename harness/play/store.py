@@ -16,7 +16,7 @@ from harness.machine import files
 from harness.model.backend import Backend, Fault
 from harness.play.readers import StoreGone
 from harness.scan.copies import Copies
-from harness.scan.disk import Needles, Scan, Survey, looks
+from harness.scan.disk import Needles, Scan, Survey, scan_layers
 
 T = TypeVar("T")
 SETTLE_SECONDS = 20.0
@@ -159,4 +159,4 @@ class StoreSession(Generic[H]):
         if keep is not None:
             keep.take(self.store.root, step)
         survey = Survey(self.store.folder, self.store.root, needles, keep.folders if keep is not None else ())
-        return looks(survey, must(self.store.layers))
+        return scan_layers(survey, must(self.store.layers))

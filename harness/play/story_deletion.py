@@ -36,13 +36,13 @@ def forget(memory_session: MemorySession, session: Session, step: Forget) -> Ite
     if not memory_session.supports("forget"):
         return
     for fact in facts:
-        yield from _forgotten(memory_session, session, fact)
+        yield from _forget_fact(memory_session, session, fact)
     yield from memory_session.settle(session)
     yield from _look(memory_session, session, facts, "after")
     yield from _list_all(memory_session, facts, "after")
 
 
-def aftermath(memory_session: MemorySession, session: Session) -> Iterator[Event]:
+def play_aftermath(memory_session: MemorySession, session: Session) -> Iterator[Event]:
     """Close, look at the bytes, open a fresh process on the same store, look again through the interface."""
     if not (memory_session.supports("forget") and memory_session.supports("persistent")):
         return
@@ -73,7 +73,7 @@ def _holds(hit: Hit, words: Sequence[str]) -> bool:
     return any(word in hit.text for word in words)
 
 
-def _forgotten(memory_session: MemorySession, session: Session, fact: Fact) -> Iterator[Event]:
+def _forget_fact(memory_session: MemorySession, session: Session, fact: Fact) -> Iterator[Event]:
     """Deletes by the ids that `remember` returned, all of them where the backend split the text, and those located.
 
     Each where it was written: a session may have been on a branch to which the fact is not limited.
@@ -103,10 +103,12 @@ def _look(memory_session: MemorySession, session: Session, facts: Sequence[Fact]
     for fact in facts:
         for route in ROUTES:
             if route in ("search", "forbidden") or memory_session.supports(route):
-                yield from _sought(memory_session, session, fact, route, stage)
+                yield from _seek_fact(memory_session, session, fact, route, stage)
 
 
-def _sought(memory_session: MemorySession, session: Session, fact: Fact, route: Route, stage: Stage) -> Iterator[Event]:
+def _seek_fact(
+    memory_session: MemorySession, session: Session, fact: Fact, route: Route, stage: Stage
+) -> Iterator[Event]:
     canary = memory_session.part.canaries[fact.id]
     texts, fault, took = memory_session.ask(_route(memory_session, session, fact, route))
     where = next((text for text in texts or () if memory_word(canary) in text), "")
@@ -119,7 +121,7 @@ def _route(memory_session: MemorySession, session: Session, fact: Fact, route: R
     """How one route asks; the answer is every text that it brought, of a listing those with the canary."""
     scope, ids = memory_session.scenario.home(fact), memory_session.ids.get(f"fact:{fact.id}", ())
     k, at, canary = memory_session.trial.k, session.at.isoformat(), memory_session.part.canaries[fact.id]
-    queries = {"search": question(memory_session.scenario, fact), "forbidden": query_word(canary)}
+    queries = {"search": find_question(memory_session.scenario, fact), "forbidden": query_word(canary)}
     if route in queries:
         return lambda memory: [hit.text for hit in memory.recall(queries[route], scope, k, at)]
     if route == "entries":
@@ -136,7 +138,7 @@ def _list_holding(memory: Handle, scope: Scope, word: str) -> list[str]:
     return found
 
 
-def question(scenario: Scenario, fact: Fact) -> str:
+def find_question(scenario: Scenario, fact: Fact) -> str:
     """How the story asks for a fact: the first phrasing of a probe with this gold, else its own words."""
     for _, probe in scenario.probes():
         if fact.id in probe.gold:

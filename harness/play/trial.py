@@ -13,7 +13,7 @@ from typing import cast
 
 from harness.adapter import Item
 from harness.backend.client import MemoryFault
-from harness.backend.store import opaque
+from harness.backend.store import make_opaque_name
 from harness.gateway import tokens
 from harness.gateway.meter import Meter
 from harness.log import reader, transcript
@@ -47,14 +47,14 @@ def play_trial(trial: Trial | DrillTrial, environment: Environment) -> Path:
     """
     if isinstance(trial, DrillTrial):
         return _drill(trial, environment)
-    return _story(trial, environment)
+    return _find_story(trial, environment)
 
 
-def identity(trial: Trial | DrillTrial, settings: Settings) -> str:
+def compute_identity(trial: Trial | DrillTrial, settings: Settings) -> str:
     """Equal for two trials that must have the same outcome; nothing is played or opened."""
     if isinstance(trial, DrillTrial):
-        return plan.identity(trial, _digest_drill(trial, settings))
-    return plan.identity(trial, _part(trial, settings).digests)
+        return plan.compute_identity(trial, _digest_drill(trial, settings))
+    return plan.compute_identity(trial, _make_part(trial, settings).digests)
 
 
 def load(trial: Trial | DrillTrial, path: Path, blobs: Blobs) -> Log | Transcript:
@@ -62,25 +62,25 @@ def load(trial: Trial | DrillTrial, path: Path, blobs: Blobs) -> Log | Transcrip
     return transcript.read_calls(path, blobs) if isinstance(trial, DrillTrial) else read(path, blobs)
 
 
-def outline(trial: Trial | DrillTrial, path: Path, blobs: Blobs) -> Outline:
+def read_outline(trial: Trial | DrillTrial, path: Path, blobs: Blobs) -> Outline:
     """The outline of a trial, found as `load` finds it."""
-    return transcript.outline(path, blobs) if isinstance(trial, DrillTrial) else reader.outline(path, blobs)
+    return transcript.read_outline(path, blobs) if isinstance(trial, DrillTrial) else reader.read_outline(path, blobs)
 
 
 class Stopped(BaseException):  # not an error, and for nobody else to handle: the run was told to end
     """Ends a drill in the middle; its transcript stays incomplete."""
 
 
-def _story(trial: Trial, environment: Environment) -> Path:
-    part = _part(trial, environment.settings)
+def _find_story(trial: Trial, environment: Environment) -> Path:
+    part = _make_part(trial, environment.settings)
     classifier = Classifier(part.scenario, part.canaries)
     with (
         environment.place(trial.id, LOGS) as (path, folder),
-        _home(part, environment, classifier, folder) as (host, meter),
+        _open_home(part, environment, classifier, folder) as (host, meter),
         _lend_chat(trial, environment.stores) as (ask_model, asked),
         Writer(path, environment.blobs.redactor) as log,
         trouble.fence(log, Closed, environment.blobs, lambda: environment.control.stopping),
-        closing(engine.play(part, host, _tools(trial, environment, classifier, ask_model), meter)) as events,
+        closing(engine.play(part, host, _make_tools(trial, environment, classifier, ask_model), meter)) as events,
     ):
         for event in events:
             if environment.control.stopping:  # what comes now may be our own doing: the trial is played again
@@ -93,7 +93,7 @@ def _story(trial: Trial, environment: Environment) -> Path:
     return path
 
 
-def _tools(trial: Trial, environment: Environment, classifier: Classifier, ask_model: AskModel | None) -> Tools:
+def _make_tools(trial: Trial, environment: Environment, classifier: Classifier, ask_model: AskModel | None) -> Tools:
     story = environment.settings.find_story(trial)
     return Tools(
         repo=story.repo,
@@ -124,7 +124,7 @@ def _lend_chat(trial: Trial, stores: Stores) -> AbstractContextManager[tuple[Ask
 def _drill(trial: DrillTrial, environment: Environment) -> Path:
     digests = _digest_drill(trial, environment.settings)  # first, as a large plan is written for it, and let go
     written = plan.write_drill(drills.ALL[trial.drill], trial.size, trial.seed)
-    playable, older = _playable(trial, environment.settings), _find_older(trial, environment.settings)
+    playable, older = _find_playable(trial, environment.settings), _find_older(trial, environment.settings)
     if len(written.pieces) >= plan.MANY:
         _try_out(trial, playable, written.pieces[0].item, environment)
     environment.stores.warm(_list_texts(written), trial.backend)
@@ -164,14 +164,14 @@ def _list_texts(written: Plan) -> Sequence[str]:
 
 
 @contextmanager
-def _home(
+def _open_home(
     part: Part, environment: Environment, classifier: Classifier, folder: Path
 ) -> Iterator[tuple[Store[Handle] | None, Meter]]:
     """Where the memory of a story lives; nowhere in the cold arm, and in this process if it is handed the gold."""
     if part.trial.backend is None:
         yield None, Meter()
         return
-    playable = _playable(part.trial, environment.settings)
+    playable = _find_playable(part.trial, environment.settings)
     if playable.entry.reference is None:
         gold = controls.list_wanted(playable.entry.name, part.scenario)
         yield GoldStore(playable.backend, lambda: controls.GoldMemory(gold, classifier)), Meter()
@@ -185,7 +185,7 @@ def _home(
 
 def _try_out(trial: Trial | DrillTrial, playable: Playable, item: Item, environment: Environment) -> None:
     """Writes and asks for one memory in a store of its own: whether the backend embeds anything is known from there."""
-    stores, folder = environment.stores, environment.folder.work / opaque()
+    stores, folder = environment.stores, environment.folder.work / make_opaque_name()
     try:
         with suppress(MemoryFault), stores.lend(playable, trial.seed, folder) as (store, meter):
             memory = store.open()
@@ -206,23 +206,25 @@ def _find_older(trial: DrillTrial, settings: Settings) -> Playable | None:
     return settings.playables[trial.older] if trial.older else None
 
 
-def _playable(trial: Trial | DrillTrial, settings: Settings) -> Playable:
+def _find_playable(trial: Trial | DrillTrial, settings: Settings) -> Playable:
     assert trial.backend is not None
     return settings.playables[trial.backend]
 
 
-def _part(trial: Trial, settings: Settings) -> Part:
+def _make_part(trial: Trial, settings: Settings) -> Part:
     """A trial with all that it is made of."""
     story, embedder = settings.find_story(trial), settings.embedder_digest
     if trial.backend is None:
         # Who plays a salted story asks its model without a memory, too.
-        return plan.part(trial, story, None, "", embedder, settings.answerer if readers.salts(trial.reader) else "")
-    playable = _playable(trial, settings)
-    return plan.part(trial, story, playable.backend, playable.source, embedder, settings.answerer)
+        return plan.make_part(
+            trial, story, None, "", embedder, settings.answerer if readers.uses_salt(trial.reader) else ""
+        )
+    playable = _find_playable(trial, settings)
+    return plan.make_part(trial, story, playable.backend, playable.source, embedder, settings.answerer)
 
 
 def _digest_drill(trial: DrillTrial, settings: Settings) -> Mapping[str, str]:
-    playable = _playable(trial, settings)
+    playable = _find_playable(trial, settings)
     plan_digest = plan.digest_drill(drills.ALL[trial.drill], trial.size, trial.seed)
     digests = plan.drill_digests(
         plan_digest, playable.backend, playable.source, settings.embedder_digest, settings.answerer

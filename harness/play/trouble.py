@@ -49,7 +49,7 @@ def fence(
     except Exception as error:
         if log.closed:
             raise
-        kind: FaultKind = "machine" if shortage.in_error(error) else "harness"
+        kind: FaultKind = "machine" if shortage.explain_error(error) else "harness"
         log.append(last(status="failed", fault=Fault(kind=kind, op="play", message=describe(error, blobs))))
 
 
@@ -62,7 +62,7 @@ def check_endpoint(*meters: Meter) -> None:
 
 def describe(error: BaseException, blobs: Blobs) -> str:
     """One line; the traceback is a blob of the run, unless it was the machine."""
-    if lack := shortage.in_error(error):
+    if lack := shortage.explain_error(error):
         return f"{lack}; {AGAIN}"
     text = "".join(traceback.format_exception(error))
     name = blobs.put(text.encode("utf-8", "backslashreplace")).blob

@@ -75,11 +75,11 @@ class Transcript:
     def __str__(self) -> str:
         parts = [self.head, ""]
         if self.known:
-            parts += ["Known memories:", *_number(self.known), ""]
-        return "\n".join([*parts, "Transcript:", *_number(self.told)])
+            parts += ["Known memories:", *_number_lines(self.known), ""]
+        return "\n".join([*parts, "Transcript:", *_number_lines(self.told)])
 
 
-def _number(lines: Sequence[str]) -> list[str]:
+def _number_lines(lines: Sequence[str]) -> list[str]:
     """A line each, whatever breaks a text holds: none of them can pass for another line."""
     return [f"[{number}] {' '.join(line.split())}" for number, line in enumerate(lines, 1)]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.adapter import Scope
 from harness.model.backend import Backend
-from harness.model.sequence import UNKNOWN, VERSION, Form, Step, StepOp, Steps, number
+from harness.model.sequence import UNKNOWN, VERSION, Form, Step, StepOp, Steps, number_steps
 from harness.promises.words import TWINS
 
 LONG = "r" * 29
@@ -182,7 +182,7 @@ def supports(backend: Backend, step: Step) -> bool:
 
 def drop(steps: Steps, at: int) -> Steps | None:
     """Without one step; what is only about its memories goes too. None: nothing is left."""
-    ranges = [stored for _, stored in number(steps)]
+    ranges = [stored for _, stored in number_steps(steps)]
     lost = ranges[at]
     mark = sum(step.op == "snapshot" for step in steps[:at]) if steps[at].op == "snapshot" else None
     return _renumber(steps[:at] + steps[at + 1 :], at, lambda of: _without(of, lost), mark)
@@ -190,7 +190,7 @@ def drop(steps: Steps, at: int) -> Steps | None:
 
 def lessen(steps: Steps, at: int, count: int, *, first: bool = False) -> Steps | None:
     """Steps with a smaller batch: without its last memories, or without its first."""
-    stored = [each for _, each in number(steps)][at]
+    stored = [each for _, each in number_steps(steps)][at]
     lost = range(stored.start, stored.stop - count) if first else range(stored.start + count, stored.stop)
     fewer = (*steps[:at], steps[at].model_copy(update={"count": count}), *steps[at + 1 :])
     return _renumber(fewer, at + 1, lambda of: _without(of, lost), None)

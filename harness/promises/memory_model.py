@@ -69,7 +69,7 @@ def fold(text: str) -> str:
     return squeeze(text).casefold()
 
 
-def moment(at: str | None) -> str | None:
+def normalise_moment(at: str | None) -> str | None:
     """One moment, however it is written."""
     try:
         return datetime.fromisoformat(at).astimezone().isoformat() if at else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.adapter import Scope
-from harness.model.sequence import UNKNOWN, Form, Step, Steps, number
+from harness.model.sequence import UNKNOWN, Form, Step, Steps, number_steps
 
 FORMS: dict[Form, str] = {
     "plain": "",
@@ -44,7 +44,7 @@ def _cut(name: str) -> str:
 
 def tell(steps: Steps) -> list[str]:
     """One line a step."""
-    return [_tell(step, stored) for step, stored in number(steps)]
+    return [_tell(step, stored) for step, stored in number_steps(steps)]
 
 
 def _tell(step: Step, stored: range) -> str:

@@ -90,7 +90,7 @@ def compute(played: Sequence[Answered], ks: Sequence[int]) -> Figures:
             within_k=sum(len(one.haystack.documents) <= posed.k for one, _, _ in asked),
         ),
         figures=tuple(
-            _passes(played, posed.k)
+            _count_passes(played, posed.k)
             if any(each.lacks for _, each, _ in asked)
             else _list_figures(answers, [k for k in ks if k <= posed.k], posed.unit)
         ),
@@ -110,19 +110,19 @@ def _list_figures(answers: Answers, ks: Sequence[int], unit: str) -> Iterator[Fi
         for way in dict.fromkeys(question.way for question, _ in answers):
             asked = [(question, names) for question, names in answers if question.way == way and question.stale]
             for k in ks:
-                yield from _staleness(asked, k, way)
+                yield from _rank_staleness(asked, k, way)
         return
     for k in ks:
-        yield from _recall(answers, k, "session", lambda question: question.sessions, _session)
+        yield from _recall(answers, k, "session", lambda question: question.sessions, _find_session)
         if unit == "session":
-            yield _ndcg(answers, k, "session", lambda question: question.sessions)
+            yield _compute_ndcg(answers, k, "session", lambda question: question.sessions)
     if unit == "turn" and any(question.turns for question, _ in answers):
         for k in ks:
             yield from _recall(answers, k, "turn", lambda question: question.turns, lambda name: name)
-            yield _ndcg(answers, k, "turn", lambda question: question.turns)
+            yield _compute_ndcg(answers, k, "turn", lambda question: question.turns)
 
 
-def _session(name: str) -> str:
+def _find_session(name: str) -> str:
     """The session of a document: a turn is named after it."""
     return name.partition(":")[0]
 
@@ -149,7 +149,7 @@ def _recall(
     )
 
 
-def _ndcg(answers: Answers, k: int, unit: str, gold: Callable[[Question], Sequence[str]]) -> Figure:
+def _compute_ndcg(answers: Answers, k: int, unit: str, gold: Callable[[Question], Sequence[str]]) -> Figure:
     """The second place counts as much as the first: LongMemEval's code divides by log2 of the place."""
     gains = [1.0, *(1 / log2(place) for place in range(2, k + 1))]
     found = []
@@ -162,7 +162,7 @@ def _ndcg(answers: Answers, k: int, unit: str, gold: Callable[[Question], Sequen
     )
 
 
-def _passes(played: Sequence[Answered], k: int) -> Iterator[Figure]:
+def _count_passes(played: Sequence[Answered], k: int) -> Iterator[Figure]:
     """Passed cases: what must be said came back for the final query, and nothing forbidden did; probed: for no direct
     question either. A case that the backend declares it cannot carry out is left out, or counts as failed."""
     able = [_judge(one) for one in played if not one.unable]
@@ -186,11 +186,11 @@ def _judge(one: Answered) -> tuple[bool, bool]:
     return holds and clean[0], holds and all(clean)
 
 
-def _staleness(answers: Answers, k: int, way: str) -> Iterator[Figure]:
+def _rank_staleness(answers: Answers, k: int, way: str) -> Iterator[Figure]:
     """Ranks of sessions: of the one that tells the rule as it holds now, and of those that tell an earlier version."""
     current, stale, first, missing = [], [], [], []
     for question, names in answers:
-        top = [_session(name) for name in names[:k]]
+        top = [_find_session(name) for name in names[:k]]
         now = min((top.index(each) for each in question.sessions if each in top), default=None)
         old = min((top.index(each) for each in question.stale if each in top), default=None)
         current.append(float(now is not None))

@@ -21,7 +21,7 @@ from harness.model.facts import CANARY
 from harness.model.job import Decision, Job
 from harness.model.scenario import Forget, Learn, Remember, Scenario, Session
 from harness.model.trial import Arm
-from harness.play.engine import canaries
+from harness.play.engine import make_canaries
 from harness.play.story import Story
 from harness.published import harbor_judge
 
@@ -99,7 +99,7 @@ def _write(directory: Path, story: Story, session: Session, job: Job, arm: Arm) 
         shutil.copytree(tree, root / "environment" / "repo", symlinks=True, ignore=shutil.ignore_patterns(".git"))
     texts = {
         "task.toml": _describe(scenario, job, name, arm),
-        "instruction.md": _instruct(scenario, session, job) + (WARM if arm == "warm" else ""),
+        "instruction.md": _write_instruction(scenario, session, job) + (WARM if arm == "warm" else ""),
         "environment/Dockerfile": DOCKERFILE.format(
             image=IMAGE,
             programs="".join(PROGRAMS[each] for each in scenario.needs),
@@ -136,7 +136,7 @@ def _describe(scenario: Scenario, job: Job, name: str, arm: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _instruct(scenario: Scenario, session: Session, job: Job) -> str:
+def _write_instruction(scenario: Scenario, session: Session, job: Job) -> str:
     """What the chat reader is told: the task, its points without options, the commands."""
     commands = list(job.list_commands())
     shown = "are the job's, and its tests" if job.hidden else "show what the files say"
@@ -163,7 +163,7 @@ def _resolve(decision: Decision) -> Iterator[dict[str, str | None]]:
 
 def list_notes(scenario: Scenario, until: Session, job: Job) -> Iterator[str]:
     """A line for each memory, as a notes file has it."""
-    marks, told = canaries(scenario, SEED), dict[tuple[str, int], str]()
+    marks, told = make_canaries(scenario, SEED), dict[tuple[str, int], str]()
     for session in scenario.sessions:
         for step in session.steps:
             if step == job and session == until:
@@ -175,15 +175,15 @@ def list_notes(scenario: Scenario, until: Session, job: Job) -> Iterator[str]:
                     text = fact.phrase(step.stratum).text.replace(CANARY, marks.get(name, ""))
                     source = fact.source
                     cited = f" ({source.path}:{source.line})" if source and source.path else ""
-                    told[name, len(told)] = _line(session, scenario.home(fact), f"{text}{cited}")
+                    told[name, len(told)] = _format_line(session, scenario.home(fact), f"{text}{cited}")
             elif isinstance(step, Remember):
                 for each in step.texts:
-                    told["", len(told)] = _line(session, step.scope or scenario.place(session), each.text)
+                    told["", len(told)] = _format_line(session, step.scope or scenario.place(session), each.text)
             elif isinstance(step, Forget):
                 told = {key: line for key, line in told.items() if key[0] not in step.facts}
 
 
-def _line(session: Session, scope: Scope, text: str) -> str:
+def _format_line(session: Session, scope: Scope, text: str) -> str:
     return f"- {session.at:%Y-%m-%d} [{_name(scope)}] {' '.join(text.split())}\n"
 
 

@@ -49,7 +49,7 @@ def _read_entry(entry: Shape, unit: Unit, wording: Wording, odd: Counter[str]) -
     named = {each.text.replace(":", "_") for each in entry["answer_session_ids"]}
     documents: list[Document] = []
     turns, held = list[str](), list[str]()
-    for at, (session, when, told) in sorted(enumerate(zip(ids, dates, sessions, strict=True)), key=_by_time):
+    for at, (session, when, told) in sorted(enumerate(zip(ids, dates, sessions, strict=True)), key=_order_by_time):
         place = session if ids.count(session) == 1 else f"{session}#{at}"
         said = []
         for number, turn in enumerate(told, 1):
@@ -82,7 +82,7 @@ def _read_entry(entry: Shape, unit: Unit, wording: Wording, odd: Counter[str]) -
     return Haystack(id=name, documents=tuple(documents), questions=(question,))
 
 
-def _by_time(each: tuple[int, tuple[str, datetime, Shape]]) -> tuple[datetime, int]:
+def _order_by_time(each: tuple[int, tuple[str, datetime, Shape]]) -> tuple[datetime, int]:
     return each[1][1], each[0]
 
 

@@ -41,7 +41,7 @@ def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
         name = row["shared_context_id"]
         if name not in talks:
             raise SetError(f"{questions}: asks of {name}, which {contexts.name} does not hold")
-        groups.setdefault((name, _number(questions, row, "end_index_in_shared_context")), []).append(row)
+        groups.setdefault((name, _parse_number(questions, row, "end_index_in_shared_context")), []).append(row)
     odd: Counter[str] = Counter({_NOWHERE: 0})
     haystacks = tuple(
         _read_group(questions, f"{name[:12]}-{end}", list(talks[name])[:end], each, unit, wording, odd)
@@ -63,7 +63,7 @@ def _ask(row: Row) -> str:
     return next((row[name] for name in _ASKED if row.get(name)), "")
 
 
-def _number(file: Path, row: Row, column: str) -> int:
+def _parse_number(file: Path, row: Row, column: str) -> int:
     try:
         return int(row[column])
     except ValueError:
@@ -95,7 +95,7 @@ def _read_group(
         ]
     questions = []
     for row in asked:
-        place = len(sessions) - _number(file, row, "distance_to_ref_in_blocks")
+        place = len(sessions) - _parse_number(file, row, "distance_to_ref_in_blocks")
         known = 0 <= place < len(sessions)
         odd[_NOWHERE] += not known
         gold = (f"S{place}",) if known else ()

@@ -129,7 +129,7 @@ def play(data: PublishedSet, setting: Setting, k: int, folder: Path) -> list[Pat
         setting.children.warm(texts, setting.playable.spec.label)
         with Writer(log) as writer, setting.lend() as (store, _):
             asker = _Asker(store)
-            writer.append(_pose(data, haystack, setting, k, blobs))
+            writer.append(_pose_question(data, haystack, setting, k, blobs))
             try:
                 for event in asker.play(haystack, k, blobs):
                     writer.append(event)
@@ -160,7 +160,7 @@ def _try_out(setting: Setting, document: Document) -> None:
     with setting.lend() as (store, meter):
         memory = store.open()
         try:
-            memory.remember([_item(document)])
+            memory.remember([_make_item(document)])
             memory.settle(SETTLE_SECONDS)
             memory.recall(document.text, _PLACE, 1, document.at)
             memory.close()
@@ -169,11 +169,11 @@ def _try_out(setting: Setting, document: Document) -> None:
     setting.children.played(setting.playable.spec.label, meter)
 
 
-def _item(document: Document) -> Item:
+def _make_item(document: Document) -> Item:
     return Item(document.text, _PLACE, document.at, "episodic", Source(session=document.name))
 
 
-def _pose(data: PublishedSet, haystack: Haystack, setting: Setting, k: int, blobs: Blobs) -> Posed:
+def _pose_question(data: PublishedSet, haystack: Haystack, setting: Setting, k: int, blobs: Blobs) -> Posed:
     return Posed(
         name=data.name,
         unit=data.unit,
@@ -191,7 +191,7 @@ class _Asker(StoreSession[Handle]):
 
     def play(self, haystack: Haystack, k: int, blobs: Blobs) -> Iterator[Event]:
         """Raises Lost if the child is gone."""
-        items, last = [_item(each) for each in haystack.documents], haystack.documents[-1].at
+        items, last = [_make_item(each) for each in haystack.documents], haystack.documents[-1].at
         must(self._enter)
         acks, fault, took = self.ask(lambda memory: memory.remember(items))
         yield Remembered(acks=_keep(blobs, _ACKS, acks), fault=fault, took=took)

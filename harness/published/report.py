@@ -30,7 +30,7 @@ def list_lines(found: Sequence[Figures]) -> Iterator[str]:
     wide = max(len(figure.name) for figure in found[0].figures)
     yield " ".join([" " * wide, *(f"{each.backend:>12}" for each in found), f"{'questions':>10}"])
     for at, figure in enumerate(found[0].figures):
-        cells = [f"{_percent(each.figures[at].value):>12}" for each in found]
+        cells = [f"{_format_percent(each.figures[at].value):>12}" for each in found]
         yield " ".join([f"{figure.name:<{wide}}", *cells, f"{figure.of:>10,}"])
     pool = found[0].pool
     yield f"stores hold {pool.fewest:,} to {pool.most:,} memories (mean {pool.mean:.0f})" + (
@@ -54,21 +54,21 @@ def write(folder: Path, form: Format, told: PublishedSet, found: Sequence[Figure
     }  # fmt: skip
     files.write(folder / "figures.json", json.dumps(data, indent=1) + "\n")
     page = folder / "figures.md"
-    files.write(page, "\n".join(_page(form, told, found)) + "\n")
+    files.write(page, "\n".join(_write_page(form, told, found)) + "\n")
     return page
 
 
-def _page(form: Format, data: PublishedSet, found: Sequence[Figures]) -> Iterator[str]:
+def _write_page(form: Format, data: PublishedSet, found: Sequence[Figures]) -> Iterator[str]:
     yield f"# {form.title}\n\n{describe(data)}. Licence: {form.licence}. sha256 `{data.sha256}`\n"
     yield f"| measure | {' | '.join(each.backend for each in found)} | questions | what it is |"
     yield "|---|" + "---:|" * (len(found) + 1) + "---|"
     for at, figure in enumerate(found[0].figures):
-        cells = " | ".join(_percent(each.figures[at].value) for each in found)
+        cells = " | ".join(_format_percent(each.figures[at].value) for each in found)
         yield f"| {figure.name} | {cells} | {figure.of:,} | {figure.says} |"
     yield ""
     for each in found:
         yield f"- {each.backend} {each.version}: {each.failed:,} of {each.questions:,} questions failed"
 
 
-def _percent(value: float | None) -> str:
+def _format_percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.2f} %"

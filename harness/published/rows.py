@@ -78,7 +78,7 @@ def _read_parquet(file: Path) -> list[Any]:
     try:
         import datasets
     except ImportError:
-        raise SetError(f"{file}: {extras.lacks('datasets', 'Parquet')}") from None
+        raise SetError(f"{file}: {extras.explain_lack('datasets', 'Parquet')}") from None
     datasets.logging.set_verbosity(datasets.logging.CRITICAL)  # what is wrong is told below, once
     with tempfile.TemporaryDirectory() as cache:
         try:
@@ -91,13 +91,13 @@ def _read_parquet(file: Path) -> list[Any]:
 def _stream(datasets: Any, file: Path, cache: str) -> Iterator[Any]:
     name = glob.escape(str(file.absolute()))
     rows = datasets.load_dataset("parquet", data_files=name, split="train", streaming=True, cache_dir=cache)
-    return map(_plain, rows)
+    return map(_convert_value, rows)
 
 
-def _plain(value: Any) -> Any:
+def _convert_value(value: Any) -> Any:
     """A value as JSON has it: what a row does not have is not there, and a time is text."""
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items() if each is not None}
+        return {key: _convert_value(each) for key, each in value.items() if each is not None}
     if isinstance(value, list):
-        return [_plain(each) for each in value]
+        return [_convert_value(each) for each in value]
     return value.isoformat() if isinstance(value, date) else value

@@ -36,7 +36,7 @@ from harness.repo.checkout import FixtureError, Repo
 from harness.repo.checks import find_missing
 from harness.report.progress import PlainProgress
 from harness.report.timeline.repeat import Replay
-from harness.report.words import plain
+from harness.report.words import make_plain
 from tasks import loader, suite
 
 PLACES = "COLDWARM_ADAPTER_PATH"
@@ -70,10 +70,10 @@ class Plays:
             self._entries = {spec.label: registry.find(spec) for spec in self._selection.backends}
             self._stories = self._load()
             self._lacking = {story.id: lack for story, _ in self._stories if (lack := find_missing(story))}
-            self._allowed = dict(map(registry.allowance, config.option.coldwarm_allow_faults))
+            self._allowed = dict(map(registry.parse_allowance, config.option.coldwarm_allow_faults))
         except (registry.RegistryError, loader.ScenarioError, FixtureError, ValueError) as error:
             self._environment.undo()
-            raise pytest.UsageError(_line(error)) from None
+            raise pytest.UsageError(_describe_error(error)) from None
         self._out = Path(config.option.coldwarm_out or paths.RUNS)
         self._folder: Folder | None = None
         self._played: dict[str, Log | Transcript] = {}
@@ -94,9 +94,9 @@ class Plays:
             if self._folder is None or self._trouble:
                 raise NotBegun(self._trouble)
             try:
-                self._results = statements.results(self._folder)
+                self._results = statements.compute_results(self._folder)
             except (FolderError, BlobError) as error:
-                raise NotBegun(_line(error)) from None
+                raise NotBegun(_describe_error(error)) from None
         return self._results
 
     def judge(self, trial: Trial | DrillTrial) -> Log | Transcript:
@@ -159,13 +159,13 @@ class Plays:
     @cached_property
     def planned(self) -> list[Trial | DrillTrial]:
         """What is to be played, in the order of play. Raises pytest.UsageError."""
-        trials = plan.trials(self._selection, [scenario for scenario, _ in self._stories]) if self._stories else []
+        trials = plan.list_trials(self._selection, [scenario for scenario, _ in self._stories]) if self._stories else []
         tested = [label for label, entry in self._entries.items() if entry.reference and not entry.control]
         hands_over = any(drills.ALL[name].hands_over for name in self._selection.drills)
         try:
             taking_over = self._backends.taking_over if hands_over else {}
         except (registry.RegistryError, EmbedderError) as error:
-            raise pytest.UsageError(_line(error)) from None
+            raise pytest.UsageError(_describe_error(error)) from None
         planned = plan.list_drills(self._selection, list(dict.fromkeys([*tested, SOUND])), taking_over)
         if lone := plan.explain_unplanned(self._selection, planned):
             raise pytest.UsageError(lone)
@@ -194,9 +194,9 @@ class Plays:
                     suite=suite.identity([story for story, _ in stories], self._tasks, self._selection.split),
                 ).play()  # fmt: skip
             except (FolderError, registry.RegistryError) as error:
-                raise pytest.UsageError(_line(error)) from None
+                raise pytest.UsageError(_describe_error(error)) from None
             except (EmbedderError, GatewayError, OSError) as error:
-                self._trouble = _line(error)
+                self._trouble = _describe_error(error)
             finally:
                 listener.ended()
         self._whole = not only
@@ -262,7 +262,7 @@ class TrialItem(pytest.Item):
             reason = str(error)
         else:
             return
-        pytest.fail(plain(f"{self.name} could not be played: {reason}"), pytrace=False)  # in a setup: an error
+        pytest.fail(make_plain(f"{self.name} could not be played: {reason}"), pytrace=False)  # in a setup: an error
 
     def runtest(self) -> None:
         said = self._said
@@ -270,15 +270,17 @@ class TrialItem(pytest.Item):
         fault = end.fault if end else None
         why = f"{fault.kind} in {fault.op}: {' '.join(fault.message.split())}" if fault else ""
         if end is not None and end.status == "unsupported":
-            pytest.skip(f"unsupported: {plain(why, 300)}")
+            pytest.skip(f"unsupported: {make_plain(why, 300)}")
         failing = self._owner.list_failing(said)
         if end is None or end.status == "failed":
-            told = [f"{self.name} did not come to its end", plain(why, 2000) or "its log has no last event"]
+            told = [f"{self.name} did not come to its end", make_plain(why, 2000) or "its log has no last event"]
             receipt = [f"log: {said.path}", f"repeat: {self._owner.again(self._trial)}"]
             pytest.fail("\n".join([*told, *receipt]), pytrace=False)
         if failing:
             told = [f"{self.name} came to its end, but calls failed, so that its figures are of the others"]
-            told += [f"{each.op} {each.count} of {each.calls}, {each.kind}: {plain(each.message)}" for each in failing]
+            told += [
+                f"{each.op} {each.count} of {each.calls}, {each.kind}: {make_plain(each.message)}" for each in failing
+            ]
             receipt = [f"log: {said.path}, first at {failing[0].receipt}", f"repeat: {self._owner.again(self._trial)}"]
             pytest.fail("\n".join([*told, *receipt]), pytrace=False)
 
@@ -286,5 +288,5 @@ class TrialItem(pytest.Item):
         return self.path, None, self.name
 
 
-def _line(error: Exception) -> str:
-    return plain(" ".join(str(error).split()))
+def _describe_error(error: Exception) -> str:
+    return make_plain(" ".join(str(error).split()))

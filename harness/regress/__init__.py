@@ -31,7 +31,7 @@ def keep(folder: Folder, gates_file: Path | None, baseline_file: Path | None) ->
     """Copies both into a run's folder, where `judged` finds them again."""
     for source, name in ((gates_file, GATES), (baseline_file, BASELINE)):
         if source is not None:
-            files.write(folder.root / name, _content(source))
+            files.write(folder.root / name, _read_content(source))
 
 
 def judge(results: Results, gates_file: Path | None, baseline_file: Path | None) -> Results:
@@ -53,8 +53,8 @@ def judge_run(results: Results, folder: Folder) -> Results:
 
 def _judge(results: Results, gates: Gates | None, before: Baseline | None) -> Results:
     if before:
-        now = baseline.of(results)
-        found = {"baseline": pairing.against(before, now), "changes": pairing.changes(before, now)}
+        now = baseline.make_baseline(results)
+        found = {"baseline": pairing.judge_comparability(before, now), "changes": pairing.list_changes(before, now)}
         results = results.model_copy(update=found)
     return results.model_copy(update={"gates": gate_verdicts.judge(gates, results, before)}) if gates else results
 
@@ -67,8 +67,8 @@ def _read_files(
     Args:
         name: What the file of gates is called, if not by its path.
     """
-    demands = gates.read(_content(gates_file), name or str(gates_file)) if gates_file else None
-    before = baseline_files.read(_content(baseline_file), str(baseline_file)) if baseline_file else None
+    demands = gates.read(_read_content(gates_file), name or str(gates_file)) if gates_file else None
+    before = baseline_files.read(_read_content(baseline_file), str(baseline_file)) if baseline_file else None
     if demands and before is None and (first := demands.needs_baseline):
         raise RegressError(
             f"{demands.name}:{first.line}: margin: needs a baseline to compare with: give --baseline FILE"
@@ -76,7 +76,7 @@ def _read_files(
     return demands, before
 
 
-def _content(path: Path) -> bytes:
+def _read_content(path: Path) -> bytes:
     try:
         return documents.read_bytes(path)
     except DocumentError as error:

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from harness import metrics
-from harness.compare.rows import CONTRASTED, headline
+from harness.compare.rows import CONTRASTED, is_headline
 from harness.metrics import trust
 from harness.model.cells import Cell
 from harness.model.drill import DrillName
@@ -131,9 +131,9 @@ class Baseline(Model):
         )
 
 
-def of(results: Results) -> Baseline:
+def make_baseline(results: Results) -> Baseline:
     """The baseline that a run makes: equal results give the same one, its digest included."""
-    made = _of(results, results.run.conditions)
+    made = _make_rows(results, results.run.conditions)
     trust = [
         _trust(cell.backend, cell.drill, name, cell.id, measure)
         for cell in results.trust
@@ -142,21 +142,21 @@ def of(results: Results) -> Baseline:
         if name in results.trust_definitions and _has_direction(results, name)
     ]
     trust.sort(key=lambda row: (row.backend, row.drill, row.measure))
-    made = made.model_copy(update={"trust": tuple(trust), "contrasts": tuple(_contrasts(results))})
+    made = made.model_copy(update={"trust": tuple(trust), "contrasts": tuple(_list_contrasts(results))})
     return made.model_copy(update={"digest": find_digest(made)})
 
 
-def under(results: Results, policies: Policies) -> Baseline:
+def select_policies(results: Results, policies: Policies) -> Baseline:
     """The stories of a run as if these policies were the primary ones."""
-    return _of(results, policies.hold(results.run.conditions))
+    return _make_rows(results, policies.hold(results.run.conditions))
 
 
-def _of(results: Results, conditions: Conditions) -> Baseline:
+def _make_rows(results: Results, conditions: Conditions) -> Baseline:
     """What the stories say; `conditions` tell which cells are a backend's row."""
     tested = results.list_tested()
     own = defaultdict[tuple[str, str], list[Cell]](list)
     for cell in results.cells:
-        if cell.backend in tested and headline(cell, conditions):
+        if cell.backend in tested and is_headline(cell, conditions):
             own[cell.backend, cell.scenario].append(cell)
     digests = {cell.scenario: "" for cell in results.cells} | {story.id: story.digest for story in results.stories}
     stories = sorted(digests)
@@ -172,7 +172,7 @@ def _of(results: Results, conditions: Conditions) -> Baseline:
             for name, each in sorted({**results.definitions, **results.trust_definitions}.items())
             if each.better != "neither"
         },
-        entrants=tuple(_entrant(results, name, [own[name, story] for story in stories]) for name in tested),
+        entrants=tuple(_make_entrant(results, name, [own[name, story] for story in stories]) for name in tested),
         stories=tuple(StoredStory(id=name, digest=digests[name]) for name in stories),
         rows=tuple(
             _make_row(backend, name, [own[backend, story] for story in stories])
@@ -184,11 +184,11 @@ def _of(results: Results, conditions: Conditions) -> Baseline:
     )
 
 
-def _contrasts(results: Results) -> Iterator[ContrastRow]:
+def _list_contrasts(results: Results) -> Iterator[ContrastRow]:
     """Rows of every contrast that was played but the primary one."""
     shown = (each for each in results.contrasts if not each.primary)
     for policies in sorted({Policies(each.write_policy, each.read_policy, each.noise) for each in shown}):
-        for row in under(results, policies).rows:
+        for row in select_policies(results, policies).rows:
             if row.measure in CONTRASTED:
                 yield ContrastRow(**row.model_dump(), **policies._asdict())
 
@@ -198,7 +198,7 @@ def _has_direction(results: Results, measure: str) -> bool:
     return (results.definitions.get(measure) or results.trust_definitions[measure]).better != "neither"
 
 
-def _entrant(results: Results, name: str, cells: Iterable[Sequence[Cell]]) -> Entrant:
+def _make_entrant(results: Results, name: str, cells: Iterable[Sequence[Cell]]) -> Entrant:
     """The version of a backend as stories and drills were played with it; a run that went on after
     an upgrade has two.
     """
@@ -217,7 +217,7 @@ def _make_row(backend: str, name: str, cells: Iterable[Sequence[Cell]]) -> Story
         backend=backend,
         measure=name,
         points=tuple(map(_point, measures)),
-        reasons=_reasons(each for own in measures for each in own),
+        reasons=_list_reasons(each for own in measures for each in own),
         at_least=any(isinstance(each, Measured) and each.known == "at-least" for own in measures for each in own),
     )
 
@@ -229,7 +229,7 @@ def _trust(backend: str, drill: DrillName, name: str, cell: str, measure: Measur
         measure=name,
         cell=cell,
         point=_point([measure]),
-        reasons=_reasons([measure]),
+        reasons=_list_reasons([measure]),
         at_least=isinstance(measure, Measured) and measure.known == "at-least",
     )
 
@@ -248,7 +248,7 @@ def _point(measures: Sequence[Measure]) -> StoredValue:
     return value
 
 
-def _reasons(measures: Iterable[Measure]) -> dict[str, str]:
+def _list_reasons(measures: Iterable[Measure]) -> dict[str, str]:
     """The first reason of each word."""
     found: dict[str, str] = {}
     for each in measures:
@@ -264,7 +264,7 @@ def value(point: StoredValue) -> float | None:
     return point if isinstance(point, float) else None
 
 
-def formula(measure: str, old: Baseline, new: Baseline) -> str:
+def compare_formulas(measure: str, old: Baseline, new: Baseline) -> str:
     """Why two numbers of a measure cannot be compared: another formula, or none that is known; empty if they can."""
     if measure not in DEFINITIONS:
         return "the measure is not known to this coldwarm"

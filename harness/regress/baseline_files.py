@@ -16,20 +16,20 @@ from harness.machine import documents
 from harness.machine.documents import DocumentError
 from harness.model.results import Results
 from harness.model.trial import Model
-from harness.regress.baseline import Baseline, RegressError, find_digest, of
+from harness.regress.baseline import Baseline, RegressError, find_digest, make_baseline
 
 MOST = 200_000_000
 """Bytes of the results of a run."""
 
 
-def text(baseline: Baseline) -> str:
+def write_text(baseline: Baseline) -> str:
     """The file: sorted, one row a line."""
-    plain = _plain(baseline.model_dump(mode="json", by_alias=True))
-    parts = [f"{json.dumps(key)}: {_lines(part)}" for key, part in sorted(plain.items())]
+    plain = _strip_value(baseline.model_dump(mode="json", by_alias=True))
+    parts = [f"{json.dumps(key)}: {_write_lines(part)}" for key, part in sorted(plain.items())]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def _lines(part: Any) -> str:
+def _write_lines(part: Any) -> str:
     if isinstance(part, list) and part:
         return "[\n" + ",\n".join(json.dumps(row, sort_keys=True) for row in part) + "\n]"
     if isinstance(part, dict) and part:
@@ -38,12 +38,12 @@ def _lines(part: Any) -> str:
     return json.dumps(part, sort_keys=True)
 
 
-def _plain(part: Any) -> Any:
+def _strip_value(part: Any) -> Any:
     """Counts without a decimal point, and nothing that is empty anyway."""
     if isinstance(part, dict):
-        return {key: _plain(each) for key, each in part.items() if each is not False and each != {}}
+        return {key: _strip_value(each) for key, each in part.items() if each is not False and each != {}}
     if isinstance(part, list):
-        return [_plain(each) for each in part]
+        return [_strip_value(each) for each in part]
     return int(part) if isinstance(part, float) and part.is_integer() else part
 
 
@@ -114,7 +114,7 @@ def load_evidence(path: Path) -> Side:
         ) from None
     if results.run.shard or results.run.missing:
         raise RegressError(f"{place}: only a part of a run: join all of its shards by `coldwarm merge`")
-    return Side(of(results), results, path if path.is_dir() else None)
+    return Side(make_baseline(results), results, path if path.is_dir() else None)
 
 
 def _parse(content: bytes, name: str) -> Any:

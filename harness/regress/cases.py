@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from harness.compare.rows import headline
+from harness.compare.rows import is_headline
 from harness.log import receipts as places
 from harness.log import transcript as transcripts
 from harness.log.blobs import BlobError, Blobs
@@ -27,8 +27,8 @@ from harness.model.trial import Measured, ReadPolicy
 from harness.regress.baseline_files import Side
 from harness.report import words
 from harness.report.model import receipts
-from harness.report.timeline.entries import list_entries, quote, show, small, verdict
-from harness.report.timeline.packed import Node, node
+from harness.report.timeline.entries import draw_note, draw_verdict, list_entries, quote, show
+from harness.report.timeline.packed import Node, make_node
 
 OF_EACH = 3
 """Cases of one row that are shown."""
@@ -59,7 +59,7 @@ class Archive:
         self._cells: dict[tuple[str, str, int], Cell] = {}
         self._drills: dict[str, TrustCell] = {}
         if results is not None:
-            own = (cell for cell in results.cells if cell.backend and headline(cell, results.run.conditions))
+            own = (cell for cell in results.cells if cell.backend and is_headline(cell, results.run.conditions))
             self._cells = {(cell.backend or "", cell.scenario, cell.seed): cell for cell in own}
             self._drills = {cell.id: cell for cell in results.trust}
         # Of this object alone: a cache on the methods would keep every object alive.
@@ -93,7 +93,7 @@ class Archive:
 # --- stories ------------------------------------------------------------------------------------------------------
 
 
-def of_story(old: Archive, new: Archive, backend: str, measure: str, scenario: str) -> Iterator[Case]:
+def compare_story(old: Archive, new: Archive, backend: str, measure: str, scenario: str) -> Iterator[Case]:
     """Where the receipts of a measure differ in one scenario."""
     sides = old.seeds(backend, scenario), new.seeds(backend, scenario)
     for seed in sorted(sides[0].keys() & sides[1].keys()):
@@ -105,7 +105,7 @@ def of_story(old: Archive, new: Archive, backend: str, measure: str, scenario: s
         cited = [_count_cited(record, cell, measure) for record, cell in zip(known, cells, strict=True)]
         for key in (key for key in {**cited[0], **cited[1]} if cited[0].get(key) != cited[1].get(key)):
             then, now = (
-                _side(record, cell, key, counted.get(key, 0), archive)
+                _draw_side(record, cell, key, counted.get(key, 0), archive)
                 for record, cell, counted, archive in zip(known, cells, cited, (old, new), strict=True)
             )
             yield Case(f"{scenario}{f', seed {seed}' if seed != 1 else ''}", then, now)
@@ -118,10 +118,10 @@ def _count_cited(record: Record, cell: Cell, measure: str) -> Counter[Key]:
         [place for ref in found.receipts if (place := places.read(ref))] if isinstance(found, Measured) else []
     )
     events = record.log.events
-    return Counter(_key(events[place.line - 1], place) for place in cited_places if place.line <= len(events))
+    return Counter(_make_key(events[place.line - 1], place) for place in cited_places if place.line <= len(events))
 
 
-def _key(event: Event, place: places.Receipt) -> Key:
+def _make_key(event: Event, place: places.Receipt) -> Key:
     match event:
         case Recalled():
             return event.kind, event.purpose, event.ref, event.stratum or ""
@@ -140,45 +140,47 @@ def _key(event: Event, place: places.Receipt) -> Key:
     return type(event).__name__.lower(), str(getattr(event, "session", ""))
 
 
-def _side(record: Record, cell: Cell, key: Key, cited: int, archive: Archive) -> Node:
+def _draw_side(record: Record, cell: Cell, key: Key, cited: int, archive: Archive) -> Node:
     """One run's view of a case."""
     memory = places.Receipt(0, memory=key[-1] or None)
     for line, event in enumerate(record.log.events, 1):
-        own = _key(event, memory if isinstance(event, Scanned) else places.Receipt(line))
+        own = _make_key(event, memory if isinstance(event, Scanned) else places.Receipt(line))
         if own == key and (not isinstance(event, Round) or event.read_policy == cell.read_policy):
-            mark = node(
+            mark = make_node(
                 "p",
                 "cites",
                 "\u25c6 cited as a receipt of this number" if cited else "\u25c7 not cited for this number",
             )
             command = f"sed -n {line}p logs/{shlex.quote(cell.log)}  # run {show(archive.run, 60)}"
-            return node("div", "", mark, *_tell(record, cell.read_policy, line, event), node("pre", "", command))
-    return node("div", "", node("p", "quiet", "did not come to this in this run"))
+            return make_node(
+                "div", "", mark, *_tell(record, cell.read_policy, line, event), make_node("pre", "", command)
+            )
+    return make_node("div", "", make_node("p", "quiet", "did not come to this in this run"))
 
 
 def _tell(record: Record, policy: ReadPolicy | None, line: int, event: Event) -> Iterator[Node]:
     if isinstance(event, Recalled):
-        yield node("p", "q", "asked ", quote(event.query, 200), small(f"k {event.k}, {event.pool:,} stored"))
+        yield make_node("p", "q", "asked ", quote(event.query, 200), draw_note(f"k {event.k}, {event.pool:,} stored"))
         if event.purpose in ("decision", "filtered"):
             job, _, decision = event.ref.partition("/")
             yield from _tell_decisions(record, policy, job, decision)
         if event.fault is not None:
-            yield node("p", "bad", f"\u2715 {event.fault.kind}: {show(event.fault.message)}")
+            yield make_node("p", "bad", f"\u2715 {event.fault.kind}: {show(event.fault.message)}")
         gold = [name for _, probe in record.scenario.probes() if probe.id == event.ref for name in probe.gold]
         yield list_entries(record, line, event, gold=gold)
     elif isinstance(event, Worked):
         yield from _tell_decisions(record, policy, event.job, None)
     elif isinstance(event, Sought):
         said = {True: "\u25b2 still found", False: "\u25cf not found", None: "not known"}[event.found]
-        yield node("p", "", f"{event.fact} by {event.route}, {event.stage}: {said} {show(event.where, 200)}")
+        yield make_node("p", "", f"{event.fact} by {event.route}, {event.stage}: {said} {show(event.where, 200)}")
     elif isinstance(event, Scanned):
-        yield node("p", "", f"a look at {show(event.layer.name, 80)}, {event.stage}")
+        yield make_node("p", "", f"a look at {show(event.layer.name, 80)}, {event.stage}")
         told = [f"{each.fact}: {each.count} times in {show(each.path, 120)}" for each in event.sightings]
-        yield node("p", "", "; ".join(told[:8]) or "nothing was seen there")
+        yield make_node("p", "", "; ".join(told[:8]) or "nothing was seen there")
     elif isinstance(event, Forgot):
-        yield node("p", "", f"told to forget {event.fact}: it said {show(str(event.said), 80)}")
+        yield make_node("p", "", f"told to forget {event.fact}: it said {show(str(event.said), 80)}")
     else:
-        yield node("p", "", type(event).__name__.lower())
+        yield make_node("p", "", type(event).__name__.lower())
 
 
 def _tell_decisions(record: Record, policy: ReadPolicy | None, job: str, only: str | None) -> Iterator[Node]:
@@ -191,14 +193,16 @@ def _tell_decisions(record: Record, policy: ReadPolicy | None, job: str, only: s
             value = values.get(decision)
             taken = "left open" if value is None else show(value, 160)
             right = "" if found.verdict == "right" else f", right is {show(found.decision.right.value, 160)}"
-            head = node("bdi", "", show(found.decision.question, 160))
-            yield node("p", "took", head, " ", verdict(found.verdict), " ", node("bdi", "", f"{taken}{right}"))
+            head = make_node("bdi", "", show(found.decision.question, 160))
+            yield make_node(
+                "p", "took", head, " ", draw_verdict(found.verdict), " ", make_node("bdi", "", f"{taken}{right}")
+            )
 
 
 # --- drills -------------------------------------------------------------------------------------------------------
 
 
-def of_drill(old: Archive, new: Archive, cell: str, measure: str) -> Iterator[Case]:
+def compare_drill(old: Archive, new: Archive, cell: str, measure: str) -> Iterator[Case]:
     """Where the receipts of a drill's measure differ: the same call or look, about the same memory."""
     cells = old.drill(cell), new.drill(cell)
     if cells[0] is None or cells[1] is None:
@@ -242,14 +246,15 @@ def _drill_side(transcript: Transcript, cell: TrustCell, key: Key, cited: bool, 
     for line, event in enumerate(transcript.events, 1):
         if _drill_key(event, memory) == key:
             place = places.Receipt(line, memory=memory, stored=transcript.stored.get(memory or ""))
-            mark = node(
+            mark = make_node(
                 "p",
                 "cites",
                 "\u25c6 cited as a receipt of this number" if cited else "\u25c7 not cited for this number",
             )
             said = [
-                node("p", "", node("bdi", "", words.visible(each, 400))) for each in receipts.tell(transcript, place)
+                make_node("p", "", make_node("bdi", "", words.make_visible(each, 400)))
+                for each in receipts.tell(transcript, place)
             ]
             command = f"sed -n {line}p drills/{shlex.quote(cell.transcript)}  # run {show(archive.run, 60)}"
-            return node("div", "", mark, *said, node("pre", "", command))
-    return node("div", "", node("p", "quiet", "did not come to this in this run"))
+            return make_node("div", "", mark, *said, make_node("pre", "", command))
+    return make_node("div", "", make_node("p", "quiet", "did not come to this in this run"))

@@ -18,7 +18,7 @@ from harness.regress.baseline_files import Side
 from harness.regress.cases import Archive, Case
 from harness.report import words
 from harness.report.outputs import templating
-from harness.report.timeline.packed import markup
+from harness.report.timeline.packed import write_markup
 
 STYLES = ("style.css", "first.css", "timeline.css", "compare.css")
 ROOM = 2_000_000
@@ -85,14 +85,17 @@ class Lacking:
     measures: tuple[str, ...]
 
 
-def page(old: Side, new: Side) -> str:
+def write_page(old: Side, new: Side) -> str:
     """The whole file."""
-    against, changes = pairing.against(old.baseline, new.baseline), pairing.changes(old.baseline, new.baseline)
+    against, changes = (
+        pairing.judge_comparability(old.baseline, new.baseline),
+        pairing.list_changes(old.baseline, new.baseline),
+    )
     rows, lacking, same = _sort(old.baseline, new.baseline, changes)
-    rows = list(_with_cases(rows, old, new))
+    rows = list(_attach_cases(rows, old, new))
     style = templating.read(STYLES)
     return (
-        templating.environment()
+        templating.make_environment()
         .get_template("compare.html.j2")
         .render(
             style=style,
@@ -101,13 +104,13 @@ def page(old: Side, new: Side) -> str:
             new=new.baseline,
             against=against,
             versions=[(name, then, now) for name, (then, now) in against.versions.items()],
-            hindered=hindrance(against, old.baseline, new.baseline),
-            verdict=_verdict(changes, rows),
+            hindered=explain_hindrance(against, old.baseline, new.baseline),
+            verdict=_write_verdict(changes, rows),
             rows=rows,
             lacking=lacking,
             same=same,
             with_logs=bool(old.root and new.root),
-            markup=markup,
+            markup=write_markup,
         )
     )
 
@@ -115,17 +118,19 @@ def page(old: Side, new: Side) -> str:
 # --- what is on top -----------------------------------------------------------------------------------------------
 
 
-def hindrance(against: Against, old: Baseline, new: Baseline) -> str:
+def explain_hindrance(against: Against, old: Baseline, new: Baseline) -> str:
     """One sentence on why the runs are not comparable, or only in part; empty if they are."""
-    kept = any(each.verdict not in OPEN for each in pairing.changes(old, new))
+    kept = any(each.verdict not in OPEN for each in pairing.list_changes(old, new))
     what = []
     if against.differs:
-        what += [words.visible(each, 200) for each in against.differs]
+        what += [words.make_visible(each, 200) for each in against.differs]
     if against.retold:
-        what.append(f"{words.plural(len(against.retold), 'scenario')} of both tell another story now")
+        what.append(f"{words.format_count(len(against.retold), 'scenario')} of both tell another story now")
     then, now = ({each.id for each in side.stories} for side in (old, new))
     if alone := then ^ now:
-        what.append(f"{words.plural(len(alone), 'scenario')} {'is' if len(alone) == 1 else 'are'} in one run only")
+        what.append(
+            f"{words.format_count(len(alone), 'scenario')} {'is' if len(alone) == 1 else 'are'} in one run only"
+        )
     if old.conditions.noise != new.conditions.noise and not any("headline noise" in each for each in what):
         levels = (", ".join(map(str, side.conditions.noise)) or "none" for side in (old, new))
         what.append("noise {} then, {} now".format(*levels))
@@ -137,7 +142,7 @@ def hindrance(against: Against, old: Baseline, new: Baseline) -> str:
     return f"Comparable only in part: {'; '.join(what)}; what both measured alike is compared."
 
 
-def _verdict(changes: Sequence[Change], rows: Sequence[Row]) -> list[tuple[Tone, str]]:
+def _write_verdict(changes: Sequence[Change], rows: Sequence[Row]) -> list[tuple[Tone, str]]:
     """What happened, in a few sentences."""
 
     def of(verdict: str) -> list[Row]:
@@ -147,29 +152,32 @@ def _verdict(changes: Sequence[Change], rows: Sequence[Row]) -> list[tuple[Tone,
         return [("bad", "Nothing could be compared.")]
     said: list[tuple[Tone, str]] = []
     if worse := of("worse"):
-        many = words.plural(len(worse), "measure")
+        many = words.format_count(len(worse), "measure")
         said.append(("bad", f"{many} got worse, first of all {_tell_row(worse[0])}."))
     else:
         said.append(("good", "No measure was shown to be worse."))
     lost = sum(each.verdict == "vanished" for each in changes)
     if lost:
         said.append(
-            ("bad", f"{words.plural(lost, 'measure')} had a number and {'has' if lost == 1 else 'have'} none now.")
+            (
+                "bad",
+                f"{words.format_count(lost, 'measure')} had a number and {'has' if lost == 1 else 'have'} none now.",
+            )
         )
     if better := of("better"):
-        many = words.plural(len(better), "measure")
+        many = words.format_count(len(better), "measure")
         said.append(("good", f"{many} got better, most of all {_tell_row(better[-1])}."))
     open_ = of("no-difference-shown")
     if open_:
-        said.append(("open", f"{words.plural(len(open_), 'measure')} moved by no more than chance can explain."))
+        said.append(("open", f"{words.format_count(len(open_), 'measure')} moved by no more than chance can explain."))
     same = sum(each.verdict == "no-difference-shown" for each in changes) - len(open_)
     if same:
-        said.append(("same", f"{words.plural(same, 'measure')} did not change."))
+        said.append(("same", f"{words.format_count(same, 'measure')} did not change."))
     return said
 
 
 def _tell_row(row: Row) -> str:
-    return f"{row.label} of {words.visible(row.change.backend, 60)}: {row.old} before, {row.new} now"
+    return f"{row.label} of {words.make_visible(row.change.backend, 60)}: {row.old} before, {row.new} now"
 
 
 # --- rows ---------------------------------------------------------------------------------------------------------
@@ -187,10 +195,10 @@ def _sort(
     for each in changes:
         name = _label(each)
         if each.verdict == "no-difference-shown" and not each.difference and not (each.broken or each.mended):
-            same[words.visible(each.backend, 60)].append(name)
+            same[words.make_visible(each.backend, 60)].append(name)
         elif each.verdict in ("not-comparable", "appeared") or each.reason == ABSENT:
             word = JUDGED[each.verdict][0]
-            grouped[words.visible(each.backend, 60), word, words.visible(each.reason, 300)].append(name)
+            grouped[words.make_visible(each.backend, 60), word, words.make_visible(each.reason, 300)].append(name)
         else:
             kept.append(each)
     kept.sort(key=_rank)
@@ -200,12 +208,12 @@ def _sort(
 
 def _rank(change: Change) -> tuple[int, float, str, str]:
     """What was shown to be worse, what has no number, what moved for the worse, for the better, what is better."""
-    loss = _loss(change)
+    loss = _measure_loss(change)
     tier = {"worse": 0, "vanished": 1, "better": 4}.get(change.verdict, 2 if loss > 0 else 3)
     return tier, -loss, change.backend, change.measure
 
 
-def _loss(change: Change) -> float:
+def _measure_loss(change: Change) -> float:
     """The loss of a row, as a share of cases, or of what it was; negative if it is better."""
     if change.difference is None:
         return 0.0
@@ -225,7 +233,7 @@ def _make_row(at: int, change: Change, old: Baseline, new: Baseline) -> Row:
         else ""
     )
     could = f"this comparison could have shown {change.detectable}" if change.detectable else ""
-    over = f"over {words.plural(change.scenarios, 'scenario')}" if change.scenarios else ""
+    over = f"over {words.format_count(change.scenarios, 'scenario')}" if change.scenarios else ""
     fixed = "" if p or change.scenarios else "the inputs of a drill are fixed, so a difference is a change and no draw"
     return Row(
         id=f"row-{at}",
@@ -233,16 +241,16 @@ def _make_row(at: int, change: Change, old: Baseline, new: Baseline) -> Row:
         label=_label(change),
         means=definition.formula,
         unit="" if proportion else definition.unit,
-        old=_amount(change.old, change.old_count, definition.unit),
-        new=_amount(change.new, change.new_count, definition.unit),
+        old=_format_amount(change.old, change.old_count, definition.unit),
+        new=_format_amount(change.new, change.new_count, definition.unit),
         difference=""
         if change.difference is None
-        else words.show_signed(change.difference, words.share if proportion else _plain(definition.unit)),
-        interval=words.interval(change.interval) if change.interval else "",
+        else words.show_signed(change.difference, words.share if proportion else _choose_format(definition.unit)),
+        interval=words.format_interval(change.interval) if change.interval else "",
         word=word,
         tone=tone,
         shares=tuple(min(max(each, 0.0), 1.0) for each in ends),
-        fine="; ".join(filter(None, [words.visible(change.reason, 300), over, p, could, fixed])),
+        fine="; ".join(filter(None, [words.make_visible(change.reason, 300), over, p, could, fixed])),
         moved=tuple(_list_moved(change, old, new)),
     )
 
@@ -254,29 +262,29 @@ def _label(change: Change) -> str:
 def _judge(change: Change) -> tuple[str, Tone]:
     if change.verdict in JUDGED:
         return JUDGED[change.verdict]
-    loss = _loss(change)
+    loss = _measure_loss(change)
     if not loss:
         return "moved, and evens out", "open"
     way = "\u2198 down" if loss > 0 else "\u2197 up"
     return f"{way}, {'varies by run' if change.drill else 'could be chance'}", "open"
 
 
-def _plain(unit: str) -> Callable[[float], str]:
-    return (lambda seconds: f"{seconds * 1000:,.3g} ms") if unit == "seconds" else words.number
+def _choose_format(unit: str) -> Callable[[float], str]:
+    return (lambda seconds: f"{seconds * 1000:,.3g} ms") if unit == "seconds" else words.format_number
 
 
-def _amount(number: float | None, count: tuple[float, int] | None, unit: str) -> str:
+def _format_amount(number: float | None, count: tuple[float, int] | None, unit: str) -> str:
     if count is not None:
         return words.count(*count)
     if number is None:
         return "\u2013"
-    return words.share(number) if unit == "proportion" else _plain(unit)(number)
+    return words.share(number) if unit == "proportion" else _choose_format(unit)(number)
 
 
 def _list_moved(change: Change, old: Baseline, new: Baseline) -> Iterator[Moved]:
     """The scenarios that changed, the worst first."""
     found = []
-    for scenario, then, now in _points(change, old, new):
+    for scenario, then, now in _list_points(change, old, new):
         a, b = value(then), value(now)
         if a is not None and b is not None and a != b:
             found.append((sign(change.measure) * (b - a), scenario, then, now))
@@ -287,7 +295,7 @@ def _list_moved(change: Change, old: Baseline, new: Baseline) -> Iterator[Moved]
         yield Moved(scenario, _point(then, unit), _point(now, unit), "bad" if gain < 0 else "good")
 
 
-def _points(change: Change, old: Baseline, new: Baseline) -> Iterator[tuple[str, StoredValue, StoredValue]]:
+def _list_points(change: Change, old: Baseline, new: Baseline) -> Iterator[tuple[str, StoredValue, StoredValue]]:
     if change.drill:
         return
     sides = []
@@ -305,14 +313,14 @@ def _point(point: StoredValue, unit: str) -> str:
     if isinstance(point, tuple):
         return words.count(*point)
     if isinstance(point, float | int):
-        return words.share(point) if unit == "proportion" else _plain(unit)(point)
+        return words.share(point) if unit == "proportion" else _choose_format(unit)(point)
     return words.NOT_MEASURED.get(str(point), "not run")
 
 
 # --- receipts -----------------------------------------------------------------------------------------------------
 
 
-def _with_cases(rows: Sequence[Row], old: Side, new: Side) -> Iterator[Row]:
+def _attach_cases(rows: Sequence[Row], old: Side, new: Side) -> Iterator[Row]:
     """Changes with their cases, in the order of the rows, so that the worst has its cases; an equal case of another row
     is shown again.
     """
@@ -320,7 +328,7 @@ def _with_cases(rows: Sequence[Row], old: Side, new: Side) -> Iterator[Row]:
     for row in rows:
         shown, left = list[Case](), 0
         for each in _list_cases(row, *archives) if old.root and new.root else ():
-            size = len(markup(each.then)) + len(markup(each.now))
+            size = len(write_markup(each.then)) + len(write_markup(each.now))
             if len(shown) < cases.OF_EACH and size <= room:
                 shown.append(each)
                 room -= size
@@ -339,7 +347,7 @@ def _list_cases(row: Row, old: Archive, new: Archive) -> Iterator[Case]:
     change = row.change
     if change.drill:
         for cell in dict.fromkeys((*change.broken, *change.mended)):
-            yield from cases.of_drill(old, new, cell, change.measure)
+            yield from cases.compare_drill(old, new, cell, change.measure)
         return
     for each in row.moved:
-        yield from cases.of_story(old, new, change.backend, change.measure, each.scenario)
+        yield from cases.compare_story(old, new, change.backend, change.measure, each.scenario)

@@ -13,7 +13,7 @@ from rich.text import Text
 from harness.metrics.metric import wilson
 from harness.model.regression import Change
 from harness.model.results import Against
-from harness.regress.gate_verdicts import number
+from harness.regress.gate_verdicts import format_number
 from harness.report import words
 
 SHOWN = 12
@@ -29,27 +29,27 @@ def show(before: Against, now: str, changes: Sequence[Change], out: Console) -> 
         return [each for each in changes if each.verdict == verdict]
 
     _say(out, f"coldwarm compare: {before.run} -> {now}", style="bold")
-    _say(out, f"Backend versions: {', '.join(_versions(before)) or 'the same'}.")
+    _say(out, f"Backend versions: {', '.join(_list_versions(before)) or 'the same'}.")
     for line in before.differs:
         _say(out, f"Not comparable: {line}.")
     if before.retold:
-        n = words.plural(len(before.retold), "scenario")
-        _say(out, f"Not comparable, as their stories changed: {n} ({_few(before.retold)}).")
-    _table(out, "WORSE", of("worse"))
+        n = words.format_count(len(before.retold), "scenario")
+        _say(out, f"Not comparable, as their stories changed: {n} ({_join_few(before.retold)}).")
+    _print_table(out, "WORSE", of("worse"))
     for each in of("worse"):
         _say(out, f"- {each.backend}, {each.measure}: {'; '.join(filter(None, [each.reason, _see(each.broken)]))}")
     _print_grouped(out, "VANISHED: had a number and has none", of("vanished"))
-    _table(out, "BETTER", of("better"))
+    _print_table(out, "BETTER", of("better"))
     _print_grouped(out, "APPEARED: has a number and had none", of("appeared"))
     same = [each for each in of("no-difference-shown") if not each.difference]
     moved = [each for each in of("no-difference-shown") if each.difference]
     _print_moved(out, "MOVED, not shown to be more than chance", [each for each in moved if not each.drill])
     _print_moved(out, "MOVED, and varies by run", [each for each in moved if each.drill])
     _print_grouped(out, "NOT COMPARABLE", of("not-comparable"))
-    _power(out, changes, same)
+    _print_power(out, changes, same)
 
 
-def _versions(before: Against) -> list[str]:
+def _list_versions(before: Against) -> list[str]:
     """Versions that differ, and those of which nobody can say whether they do."""
     words = {None: "absent", "": "not recorded"}
     return [
@@ -61,26 +61,26 @@ def _versions(before: Against) -> list[str]:
 
 def _print_moved(out: Console, head: str, changes: Sequence[Change]) -> None:
     """Drills say why they vary, each reason once."""
-    _table(out, head, changes[:SHOWN])
+    _print_table(out, head, changes[:SHOWN])
     if len(changes) > SHOWN:
         _say(out, f"and {len(changes) - SHOWN} more: --json has all of them")
     reasons = {each.reason: [one.measure for one in changes if one.reason == each.reason] for each in changes}
     for reason, names in reasons.items():
         if reason and changes[0].drill:
-            _say(out, f"- {_few(list(dict.fromkeys(names)))}: {reason}")
+            _say(out, f"- {_join_few(list(dict.fromkeys(names)))}: {reason}")
 
 
-def _table(out: Console, head: str, changes: Sequence[Change]) -> None:
+def _print_table(out: Console, head: str, changes: Sequence[Change]) -> None:
     if not changes:
         return
-    _head(out, head)
+    _print_head(out, head)
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column(Text("backend"), min_width=8, max_width=14, overflow="fold")
     table.add_column(Text("measure"), max_width=26, overflow="fold")
     for name in ("then", "now", "difference", "adj. p"):
         table.add_column(Text(name), justify="right", overflow="fold")
     for each in changes:
-        table.add_row(*map(Text, (words.plain(each.backend, 40), _measure(each), *_figures(each))))
+        table.add_row(*map(Text, (words.make_plain(each.backend, 40), _measure(each), *_format_figures(each))))
     out.print(table, soft_wrap=False)
 
 
@@ -88,19 +88,19 @@ def _measure(change: Change) -> str:
     return f"{change.measure} ({change.drill})" if change.drill else change.measure
 
 
-def _figures(change: Change) -> tuple[str, str, str, str]:
-    difference = "" if change.difference is None else number(change.difference)
-    beside = f"\n({words.interval(change.interval)})" if change.interval else ""
+def _format_figures(change: Change) -> tuple[str, str, str, str]:
+    difference = "" if change.difference is None else format_number(change.difference)
+    beside = f"\n({words.format_interval(change.interval)})" if change.interval else ""
     p = "" if change.adjusted_p is None else f"{change.adjusted_p:.2g}"
     old, new = ((change.old, change.old_count), (change.new, change.new_count))
-    return _side(change, *old), _side(change, *new), difference + beside, p
+    return _format_side(change, *old), _format_side(change, *new), difference + beside, p
 
 
-def _side(change: Change, value: float | None, count: tuple[float, int] | None) -> str:
+def _format_side(change: Change, value: float | None, count: tuple[float, int] | None) -> str:
     """The count; in a drill with its own interval, as the difference has none."""
     if count is None:
-        return "-" if value is None else number(value)
-    own = f"\n({words.interval(wilson(int(count[0]), count[1]))})" if change.drill else ""
+        return "-" if value is None else format_number(value)
+    own = f"\n({words.format_interval(wilson(int(count[0]), count[1]))})" if change.drill else ""
     return words.count(*count) + own
 
 
@@ -110,14 +110,14 @@ def _print_grouped(out: Console, head: str, changes: Sequence[Change]) -> None:
     for each in changes:
         groups[each.backend, each.reason].append(each)
     if groups:
-        _head(out, head)
+        _print_head(out, head)
     for (backend, reason), own in sorted(groups.items()):
         cells = tuple(dict.fromkeys(cell for each in own for cell in each.vanished))
-        names = _few([each.measure for each in own])
+        names = _join_few([each.measure for each in own])
         _say(out, f"- {backend}, {names}: {'; '.join(filter(None, [reason, _see(cells)]))}")
 
 
-def _few(names: Sequence[str]) -> str:
+def _join_few(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
@@ -126,23 +126,25 @@ def _see(cells: Sequence[str]) -> str:
     return f"see {cells[0]}{more}" if cells else ""
 
 
-def _power(out: Console, changes: Sequence[Change], same: Sequence[Change]) -> None:
+def _print_power(out: Console, changes: Sequence[Change], same: Sequence[Change]) -> None:
     """What did not move, and what could have been seen at all where most scenarios were paired."""
     _say(out, "")
     if same:
         backends = words.join_words(sorted({each.backend for each in same}))
-        _say(out, f"{words.plural(len(same), 'measure')} of {backends} did not change.")
+        _say(out, f"{words.format_count(len(same), 'measure')} of {backends} did not change.")
     widest = max(changes, key=lambda each: (each.scenarios, each.detectable), default=None)
     if widest and widest.scenarios:
-        over = words.plural(widest.scenarios, "scenario")
+        over = words.format_count(widest.scenarios, "scenario")
         _say(out, f"Over {over} this comparison could have shown {widest.detectable}.")
 
 
-def _head(out: Console, line: str) -> None:
+def _print_head(out: Console, line: str) -> None:
     _say(out, "")
     _say(out, line, style="bold")
 
 
 def _say(out: Console, line: str, style: str = "") -> None:
-    for part in textwrap.wrap(words.plain(line), out.width, subsequent_indent="  ", break_on_hyphens=False) or [""]:
+    for part in textwrap.wrap(words.make_plain(line), out.width, subsequent_indent="  ", break_on_hyphens=False) or [
+        ""
+    ]:
         out.print(Text(part, style=style), soft_wrap=True)

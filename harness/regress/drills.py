@@ -15,7 +15,7 @@ from harness.compare import stats
 from harness.compare.stats import ALPHA
 from harness.metrics import trust
 from harness.model.regression import Change
-from harness.regress.baseline import ABSENT, DEFINITIONS, Baseline, TrustRow, formula, sign, value
+from harness.regress.baseline import ABSENT, DEFINITIONS, Baseline, TrustRow, compare_formulas, sign, value
 
 SLACK = 1e-9
 """So that a mean that is off by a rounding is none that moved."""
@@ -45,13 +45,13 @@ class Tested(NamedTuple):
     family: int
 
 
-def changes(old: Baseline, new: Baseline) -> Iterator[Change]:
+def list_changes(old: Baseline, new: Baseline) -> Iterator[Change]:
     rows = [{(row.measure, row.backend): row for row in side.trust} for side in (old, new)]
     families = defaultdict[str, list[Sides]](list)
     for measure, backend in sorted({*rows[0], *rows[1]}):
         families[measure].append((rows[0].get((measure, backend)), rows[1].get((measure, backend))))
     for measure, family in families.items():
-        changed = formula(measure, old, new)
+        changed = compare_formulas(measure, old, new)
         tested = _test(family) if not changed and DEFINITIONS[measure].varies else {}
         for at, sides in enumerate(family):
             if change := _change(sides, changed, tested.get(at)):
@@ -60,13 +60,13 @@ def changes(old: Baseline, new: Baseline) -> Iterator[Change]:
 
 def _test(family: list[Sides]) -> dict[int, Tested]:
     """What was tested, by the place in the family."""
-    counts = {at: found for at, sides in enumerate(family) if (found := _counts(*sides))}
+    counts = {at: found for at, sides in enumerate(family) if (found := _read_counts(*sides))}
     raw = [stats.fisher(*each) for each in counts.values()]
     told = zip(counts.items(), raw, stats.holm(raw), strict=True)
     return {at: Tested(each, p, adjusted, len(raw)) for (at, each), p, adjusted in told}
 
 
-def _counts(then: TrustRow | None, now: TrustRow | None) -> Counts | None:
+def _read_counts(then: TrustRow | None, now: TrustRow | None) -> Counts | None:
     """If they are whole numbers from drills that were played alike."""
     if not then or not now or then.cell != now.cell:
         return None
@@ -104,14 +104,14 @@ def _change(sides: Sides, changed: str, tested: Tested | None) -> Change | None:
     if then.at_least or now.at_least:
         return made.model_copy(update={**both, "reason": "a part of it is unknown: a lower bound"})
     verdict, reason = _judge_drawn(then, now, tested) if DEFINITIONS[row.measure].varies else _judge_fixed(then, now)
-    gain, counted = _gain(then, now), bool(both["old_count"] and both["new_count"])
+    gain, counted = _measure_gain(then, now), bool(both["old_count"] and both["new_count"])
     return made.model_copy(
         update={
             **both,
             "difference": new - old,
             "p": tested.p if tested else None,
             "adjusted_p": tested.adjusted if tested else None,
-            "detectable": _fewest(tested, row.measure) if tested else "",
+            "detectable": _find_fewest(tested, row.measure) if tested else "",
             "verdict": verdict,
             "reason": reason,
             "broken": (row.cell,) if verdict == "worse" or (counted and gain < 0) else (),
@@ -135,13 +135,13 @@ def _find_lost(row: TrustRow, now: TrustRow | None) -> dict[str, object]:
 # --- verdicts -----------------------------------------------------------------------------------------------------
 
 
-def _gain(then: TrustRow, now: TrustRow) -> float:
+def _measure_gain(then: TrustRow, now: TrustRow) -> float:
     """The gain of a measure; 0 if it is off by a rounding."""
     gain = sign(now.measure) * ((value(now.point) or 0.0) - (value(then.point) or 0.0))
     return gain if abs(gain) > SLACK else 0.0
 
 
-def _failures(row: TrustRow) -> float | None:
+def _count_failures(row: TrustRow) -> float | None:
     """The cases that went wrong; None of what is no count."""
     if not isinstance(row.point, tuple):
         return None
@@ -153,7 +153,7 @@ def _judge_fixed(then: TrustRow, now: TrustRow) -> tuple[DrillVerdict, str]:
     """Judges a measure that cannot vary: every difference is a change, and so is a case that does
     not count any more.
     """
-    before, after, gain = _failures(then), _failures(now), _gain(then, now)
+    before, after, gain = _count_failures(then), _count_failures(now), _measure_gain(then, now)
     if before is not None and after is not None and after > before + SLACK:
         return "worse", f"{after:g} failures where there were {before:g}, with the same inputs"
     if gain < 0:
@@ -165,17 +165,20 @@ def _judge_fixed(then: TrustRow, now: TrustRow) -> tuple[DrillVerdict, str]:
 
 def _judge_drawn(then: TrustRow, now: TrustRow, tested: Tested | None) -> tuple[DrillVerdict, str]:
     """Judges a measure that varies between equal runs."""
-    gain, again = _gain(then, now), f"varies by run ({DEFINITIONS[now.measure].varies}): play both again to tell"
+    gain, again = (
+        _measure_gain(then, now),
+        f"varies by run ({DEFINITIONS[now.measure].varies}): play both again to tell",
+    )
     if not gain:
         return "no-difference-shown", "the same"
     if tested and tested.adjusted <= ALPHA:
         return ("better" if gain > 0 else "worse"), ""
-    if _failures(then) == 0 and _failures(now):
+    if _count_failures(then) == 0 and _count_failures(now):
         return "worse", f"had no failure and has one now; how many {again}"
     return "no-difference-shown", again
 
 
-def _fewest(tested: Tested, measure: str) -> str:
+def _find_fewest(tested: Tested, measure: str) -> str:
     """The smallest change for the worse that could have been shown from the old count on."""
     hits, of, _, now_of = tested.counts
     ends = (0, round(hits / of * now_of)) if sign(measure) > 0 else (now_of, round(hits / of * now_of))

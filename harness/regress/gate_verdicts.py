@@ -12,7 +12,7 @@ from harness.model.regression import Change, GateVerdict
 from harness.model.results import Against, Pooled, Results
 from harness.model.trial import Measure, Measured, NotMeasured
 from harness.regress import pairing
-from harness.regress.baseline import DEFINITIONS, Baseline, under
+from harness.regress.baseline import DEFINITIONS, Baseline, select_policies
 from harness.regress.drills import SLACK
 from harness.regress.gates import COUNT, Bound, Gate, Gates, Placed
 from harness.regress.policies import Policies
@@ -66,8 +66,8 @@ class Since:
             assert self._results.baseline is not None
             against, changes = self._results.baseline, self._results.changes
         else:
-            then, now = self._before.under(policies), under(self._results, policies)
-            against, changes = pairing.against(then, now), pairing.changes(then, now)
+            then, now = self._before.under(policies), select_policies(self._results, policies)
+            against, changes = pairing.judge_comparability(then, now), pairing.list_changes(then, now)
         return against, {(each.backend, each.measure): each for each in changes}
 
 
@@ -81,11 +81,11 @@ def judge(gates: Gates, results: Results, before: Baseline | None = None) -> tup
     return tuple(
         _judge(gates.name, placed, backend, results, since)
         for placed in gates.placed
-        for backend in placed.gate.named or _all(results, placed.gate)
+        for backend in placed.gate.named or _list_tested(results, placed.gate)
     )
 
 
-def _all(results: Results, gate: Gate) -> list[str]:
+def _list_tested(results: Results, gate: Gate) -> list[str]:
     """What is under test, with what could not run although it was asked for; never nobody."""
     rows = {name for name, row in results.backends.items() if not row.control}
     drilled = {cell.backend for cell in results.trust if cell.backend not in results.backends} - {SOUND}
@@ -95,7 +95,7 @@ def _all(results: Results, gate: Gate) -> list[str]:
 
 def _judge(name: str, placed: Placed, backend: str, results: Results, since: Since | None) -> GateVerdict:
     gate = placed.gate
-    found = min(_findings(gate, backend, results, since), key=lambda each: RANK[each.verdict])
+    found = min(_list_findings(gate, backend, results, since), key=lambda each: RANK[each.verdict])
     word = {"held": "held", "broken": "broken", "not-measured": "not measured"}[found.verdict]
     where = f"; see cell {found.cells[0]}" if found.cells and found.verdict != "held" else ""
     more = f" and {len(found.cells) - 1} more" if where and len(found.cells) > 1 else ""
@@ -106,33 +106,34 @@ def _judge(name: str, placed: Placed, backend: str, results: Results, since: Sin
         line=placed.line,
         file=name,
         verdict=found.verdict,
-        says=f"gate '{gate.name}' {word}: {backend}{_under(gate)}: {found.why} ({name}:{placed.line}){where}{more}",
+        says=f"gate '{gate.name}' {word}: {backend}{_describe_policies(gate)}: "
+        f"{found.why} ({name}:{placed.line}){where}{more}",
         cells=found.cells,
         relative=gate.at_least is None and gate.at_most is None,
     )
 
 
-def _under(gate: Gate) -> str:
+def _describe_policies(gate: Gate) -> str:
     """The policies that a gate names."""
     named = {"write": gate.write, "read": gate.read, "noise": gate.noise}
     return "".join(f", {key} {value}" for key, value in named.items() if value is not None)
 
 
-def _findings(gate: Gate, backend: str, results: Results, since: Since | None) -> Iterator[GateFinding]:
+def _list_findings(gate: Gate, backend: str, results: Results, since: Since | None) -> Iterator[GateFinding]:
     if gate.at_least is not None or gate.at_most is not None:
-        figure = _figure(gate, backend, results)
+        figure = _find_figure(gate, backend, results)
         for bound, sign in ((gate.at_least, 1), (gate.at_most, -1)):
             if bound is not None:
-                yield _absolute(gate, figure, bound, sign)
+                yield _judge_bound(gate, figure, bound, sign)
     if gate.margin is not None:
         assert since is not None
-        yield _relative(gate, gate.margin, backend, results, since)
+        yield _judge_margin(gate, gate.margin, backend, results, since)
 
 
 # --- against a number ---------------------------------------------------------------------------------------------
 
 
-def _figure(gate: Gate, backend: str, results: Results) -> JudgedFigure:
+def _find_figure(gate: Gate, backend: str, results: Results) -> JudgedFigure:
     """The pooled number of the row, of a contrast, or of the one cell of a drill."""
     reasons = {each.backend: each.reason for each in results.run.unplayed}
     absent = f"could not run: {reasons[backend]}" if backend in reasons else "was not played"
@@ -160,7 +161,7 @@ def _figure(gate: Gate, backend: str, results: Results) -> JudgedFigure:
     return JudgedFigure(shown, absent, own)
 
 
-def _absolute(gate: Gate, figure: JudgedFigure, bound: Bound, sign: int) -> GateFinding:
+def _judge_bound(gate: Gate, figure: JudgedFigure, bound: Bound, sign: int) -> GateFinding:
     """Judges a value against a bound.
 
     Args:
@@ -172,9 +173,9 @@ def _absolute(gate: Gate, figure: JudgedFigure, bound: Bound, sign: int) -> Gate
     if found is None:
         return GateFinding("not-measured", f"{gate.measure} {figure.missing}, {demand}")
     if found.value is None or found.failed or found.not_run or found.unsupported:
-        missed = ", ".join(f"{words.plural(n, 'cell')} {word}" for word, n in words.count_missed(found))
+        missed = ", ".join(f"{words.format_count(n, 'cell')} {word}" for word, n in words.count_missed(found))
         why = f" ({found.reasons[0]})" if found.reasons else ""
-        return GateFinding("not-measured", f"{gate.measure} has {missed}{why}, {demand}", _without(figure))
+        return GateFinding("not-measured", f"{gate.measure} has {missed}{why}, {demand}", _list_unmeasured(figure))
     limit, value = _limit(bound), found.value
     sentence = f"{gate.measure} {_format(found)}"
     if isinstance(bound, str):
@@ -186,7 +187,7 @@ def _absolute(gate: Gate, figure: JudgedFigure, bound: Bound, sign: int) -> Gate
     broken = sign * value < sign * limit
     if found.at_least and broken is (sign > 0):  # what is missing could only make it more
         return GateFinding("not-measured", f"{sentence}: a part of it is unknown, {demand}")
-    cells = _worst(figure, limit, sign) if broken else ()
+    cells = _list_worst(figure, limit, sign) if broken else ()
     return GateFinding("broken" if broken else "held", f"{sentence}, {demand}", cells)
 
 
@@ -201,12 +202,12 @@ def _limit(bound: Bound) -> float:
 def _format(pooled: Pooled) -> str:
     """The value that is judged, and the count behind it."""
     text = words.value(pooled)
-    mean = words.number(pooled.value or 0.0)
-    over = f", mean {mean} over {words.plural(pooled.scenarios, 'scenario')}" if pooled.scenarios > 1 else ""
+    mean = words.format_number(pooled.value or 0.0)
+    over = f", mean {mean} over {words.format_count(pooled.scenarios, 'scenario')}" if pooled.scenarios > 1 else ""
     return text if text == mean else f"{text}{over}"
 
 
-def _worst(figure: JudgedFigure, limit: float, sign: int) -> tuple[str, ...]:
+def _list_worst(figure: JudgedFigure, limit: float, sign: int) -> tuple[str, ...]:
     """The cells that fall short by themselves, the worst first."""
     short = {
         name: sign * measure.value
@@ -216,7 +217,7 @@ def _worst(figure: JudgedFigure, limit: float, sign: int) -> tuple[str, ...]:
     return tuple(sorted(short, key=lambda name: (short[name], name)))
 
 
-def _without(figure: JudgedFigure) -> tuple[str, ...]:
+def _list_unmeasured(figure: JudgedFigure) -> tuple[str, ...]:
     return tuple(
         name
         for name, measure in figure.measures.items()
@@ -227,7 +228,7 @@ def _without(figure: JudgedFigure) -> tuple[str, ...]:
 # --- against the baseline -----------------------------------------------------------------------------------------
 
 
-def _relative(gate: Gate, margin: float, backend: str, results: Results, since: Since) -> GateFinding:
+def _judge_margin(gate: Gate, margin: float, backend: str, results: Results, since: Since) -> GateFinding:
     before, change = since.compare(gate, backend)
     allowed = f"a margin of {margin:g} allowed"
     if before.differs:
@@ -238,7 +239,7 @@ def _relative(gate: Gate, margin: float, backend: str, results: Results, since: 
         return GateFinding("not-measured", f"baseline {before.run} holds nothing under these policies: save it again")
     if change is None:
         return GateFinding("not-measured", f"{gate.measure} has no number in this run, nor in baseline {before.run}")
-    if change.difference is not None and _beyond(gate, margin, change):
+    if change.difference is not None and _exceeds_margin(gate, margin, change):
         return GateFinding("broken", f"{_tell(change, before.run)}, {allowed}", change.broken)
     if change.vanished:
         reason = f"{gate.measure}: {change.reason}; baseline {before.run}"
@@ -248,7 +249,7 @@ def _relative(gate: Gate, margin: float, backend: str, results: Results, since: 
     return GateFinding("held", f"{_tell(change, before.run)}, {allowed}")
 
 
-def _beyond(gate: Gate, margin: float, change: Change) -> bool:
+def _exceeds_margin(gate: Gate, margin: float, change: Change) -> bool:
     """Whether a row is worse than the margin allows: all of the interval, or without one the difference itself; of what
     varies by run, only if it is more than that."""
     assert change.difference is not None
@@ -268,19 +269,21 @@ def _is_gone(change: Change, results: Results) -> bool:
 
 def _tell(change: Change, run: str) -> str:
     def side(value: float | None, count: tuple[float, int] | None) -> str:
-        return words.count(*count) if count else number(value or 0.0)
+        return words.count(*count) if count else format_number(value or 0.0)
 
-    beside = f" ({words.interval(change.interval)})" if change.interval else ""
+    beside = f" ({words.format_interval(change.interval)})" if change.interval else ""
     moved = (
-        f" over {words.plural(change.scenarios, 'scenario')}, {words.plural(len(change.broken), 'cell')} worse and "
+        f" over {words.format_count(change.scenarios, 'scenario')}, "
+        f"{words.format_count(len(change.broken), 'cell')} worse and "
         f"{len(change.mended)} better"
         if change.scenarios
         else ""
     )
     sides = f"{side(change.new, change.new_count)} against {side(change.old, change.old_count)}"
-    return f"{change.measure} {sides} in baseline {run}{moved}, difference {number(change.difference or 0.0)}{beside}"
+    difference = format_number(change.difference or 0.0)
+    return f"{change.measure} {sides} in baseline {run}{moved}, difference {difference}{beside}"
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """A number as it is written everywhere, but a small difference is not rounded to none."""
-    return words.number(value) if not value or abs(value) >= 0.1 else f"{value:.2g}"
+    return words.format_number(value) if not value or abs(value) >= 0.1 else f"{value:.2g}"

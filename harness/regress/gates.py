@@ -137,13 +137,13 @@ def read(content: bytes, name: str) -> Gates:
     for key in found:
         if key != "gate":
             raise RegressError(
-                f"{name}:{_line(text, key)}: unknown key '{key}': a file of gates holds [[gate]] tables only"
+                f"{name}:{_find_line(text, key)}: unknown key '{key}': a file of gates holds [[gate]] tables only"
             )
     if not isinstance(tables, list) or not tables or not all(isinstance(each, dict) for each in tables):
         raise RegressError(f"{name}: no gate in it: begin each with a line [[gate]]")
-    lines = list(_headers(text, len(tables)))
+    lines = list(_find_headers(text, len(tables)))
     placed = tuple(
-        Placed(_gate(table, text, line, name), line) for table, line in zip(tables, lines, strict=True)
+        Placed(_parse_gate(table, text, line, name), line) for table, line in zip(tables, lines, strict=True)
     )  # fmt: skip
     first: dict[str, int] = {}
     for each in placed:
@@ -155,7 +155,7 @@ def read(content: bytes, name: str) -> Gates:
     return Gates(name, placed)
 
 
-def _headers(text: str, gates: int) -> Iterator[int]:
+def _find_headers(text: str, gates: int) -> Iterator[int]:
     """The line on which each gate begins: the first that makes one gate more of what stands above it.
 
     tomllib tells no lines. What does not parse up to a line is inside a text of several lines.
@@ -174,21 +174,21 @@ def _headers(text: str, gates: int) -> Iterator[int]:
     yield from [1] * (gates - known)  # written in one line each
 
 
-def _line(text: str, key: str, after: int = 1) -> int:
+def _find_line(text: str, key: str, after: int = 1) -> int:
     """The line of a key at or after a line, else that line."""
     rows = enumerate(text.splitlines()[after - 1 :], after)
     at_start = re.compile(rf"\s*\[*\s*[\"']?{re.escape(key)}[\"']?\s*[.=\]]")
     return next((number for number, row in rows if at_start.match(row)), after)
 
 
-def _gate(table: Mapping[str, Any], text: str, line: int, name: str) -> Gate:
+def _parse_gate(table: Mapping[str, Any], text: str, line: int, name: str) -> Gate:
     try:
         return Gate.model_validate(table)
     except ValidationError as error:
         # A misspelt key is what is wrong, not that the right one is missing.
         one = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     key = str(one["loc"][0]) if one["loc"] else ""
-    where = _line(text, key, line) if key in table else line
+    where = _find_line(text, key, line) if key in table else line
     if one["type"] == "extra_forbidden":
         near = get_close_matches(key, Gate.model_fields, n=1)
         complaint = f"unknown key{f'; did you mean {near[0]}?' if near else ''}"

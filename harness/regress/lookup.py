@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
-from harness.compare.rows import headline, pool_cells
+from harness.compare.rows import is_headline, pool_cells
 from harness.metrics import trust
 from harness.model.cells import AnyCell, Cell, TrustCell
 from harness.model.results import Results
 from harness.model.trial import Measure, Measured, NotMeasured
-from harness.report.words import plain
+from harness.report.words import make_plain
 
 
 def find_cells(results: Results, where: Mapping[str, object]) -> list[AnyCell]:
@@ -23,7 +23,7 @@ def find_cells(results: Results, where: Mapping[str, object]) -> list[AnyCell]:
     if not found:
         missing = [f"{each.backend} could not run: {each.reason}" for each in results.run.unplayed]
         there = f"backends: {', '.join(dict.fromkeys(repr(cell.backend) for cell in every))}"
-        raise LookupError(plain("; ".join([f"nothing was played with {_format(where)}", *missing, there])))
+        raise LookupError(make_plain("; ".join([f"nothing was played with {_format(where)}", *missing, there])))
     return found
 
 
@@ -39,7 +39,7 @@ def measure(results: Results, name: str, where: Mapping[str, object]) -> Measure
         known = sorted({*results.definitions, *results.trust_definitions})
         near = get_close_matches(name, known, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
-        raise LookupError(plain(f"what was played has no measure {name}; {hint}"))
+        raise LookupError(make_plain(f"what was played has no measure {name}; {hint}"))
     if "backend" not in where:
         raise LookupError(f"{name} of which backend? Say backend=..., or backend=None for the cold arm")
     if name in results.trust_definitions:
@@ -49,9 +49,9 @@ def measure(results: Results, name: str, where: Mapping[str, object]) -> Measure
     if usual.keys() & where.keys():
         found = find_cells(results, {**usual, **where})
     else:
-        found = [cell for cell in find_cells(results, where) if isinstance(cell, Cell) and headline(cell, held)]
+        found = [cell for cell in find_cells(results, where) if isinstance(cell, Cell) and is_headline(cell, held)]
     stories = [cell for cell in found if isinstance(cell, Cell)]
-    first = _number(name, stories, where)
+    first = _find_number(name, stories, where)
     pool = pool_cells(name, stories)
     if len(stories) == 1 or pool.value is None:
         return first
@@ -68,22 +68,22 @@ def _find_drill(results: Results, name: str, where: Mapping[str, object]) -> Mea
     found = [cell for cell in find_cells(results, where) if name in cell.measures]
     if len(found) > 1:
         raise LookupError(f"{name}: {_format(where)} means several: {', '.join(cell.id for cell in found)}")
-    return _number(name, found, where)
+    return _find_number(name, found, where)
 
 
-def _number(name: str, chosen: Sequence[AnyCell], where: Mapping[str, object]) -> Measured:
+def _find_number(name: str, chosen: Sequence[AnyCell], where: Mapping[str, object]) -> Measured:
     """The first number there is, if every cell came to its end: what broke off early looks clean."""
     unended = [cell for cell in chosen if cell.status not in ("complete", "unsupported")]
     if unended:
         told = f"{unended[0].status}: {unended[0].reason} ({unended[0].id})"
-        raise LookupError(plain(f"{name} was not measured with {_format(where)}: {told}"))
+        raise LookupError(make_plain(f"{name} was not measured with {_format(where)}: {told}"))
     said: list[Measure] = [cell.measures[name] for cell in chosen]
     missed = [each for each in said if isinstance(each, NotMeasured)]
     broken = [each for each in missed if each.status in ("failed", "not-run")]
     numbers = [each for each in said if isinstance(each, Measured)]
     if broken or not numbers:
         whys = "; ".join(dict.fromkeys(f"{each.status}: {each.reason}" for each in broken or missed))
-        raise LookupError(plain(f"{name} was not measured with {_format(where)}: {whys or 'it was not played'}"))
+        raise LookupError(make_plain(f"{name} was not measured with {_format(where)}: {whys or 'it was not played'}"))
     return numbers[0]
 
 

@@ -19,10 +19,10 @@ from harness.model.regression import Change
 from harness.model.results import Against
 from harness.model.trial import SCRIPTED, Interval
 from harness.regress import drills
-from harness.regress.baseline import ABSENT, Baseline, StoredValue, StoryRow, formula, sign, value
+from harness.regress.baseline import ABSENT, Baseline, StoredValue, StoryRow, compare_formulas, sign, value
 
 
-def against(old: Baseline, new: Baseline) -> Against:
+def judge_comparability(old: Baseline, new: Baseline) -> Against:
     """What `new` is compared with, and whether it can be."""
     versions = [{each.backend: each.version or "" for each in side.entrants} for side in (old, new)]
     return Against(
@@ -35,15 +35,15 @@ def against(old: Baseline, new: Baseline) -> Against:
         versions={
             name: (versions[0].get(name), versions[1].get(name)) for name in sorted({*versions[0], *versions[1]})
         },
-        differs=tuple(_differs(old, new)),
+        differs=tuple(_list_differences(old, new)),
         retold=tuple(sorted(_find_changed_stories(old, new))),
     )
 
 
-def _differs(old: Baseline, new: Baseline) -> Iterator[str]:
+def _list_differences(old: Baseline, new: Baseline) -> Iterator[str]:
     if old.protocol != new.protocol:
         yield f"protocol {old.protocol} then, {new.protocol} now"
-    for name, (then, now) in _conditions(old, new).items():
+    for name, (then, now) in _compare_conditions(old, new).items():
         yield f"{name.replace('_', ' ')} {_describe(then)} then, {_describe(now)} now"
     if _are_strangers(old, new):
         then, now = (side.suite.version if side.suite else "unknown" for side in (old, new))
@@ -58,7 +58,7 @@ OF_STORIES = {
 """Conditions of which drills know nothing."""
 
 
-def _conditions(old: Baseline, new: Baseline) -> dict[str, tuple[object, object]]:
+def _compare_conditions(old: Baseline, new: Baseline) -> dict[str, tuple[object, object]]:
     """Conditions that are not the same, then and now."""
     then, now = (
         {**_USUAL, **side.conditions.model_dump(mode="json", exclude={"noise"})}
@@ -85,15 +85,15 @@ def _describe(condition: object) -> str:
     return ", ".join(map(str, condition)) if isinstance(condition, list) else str(condition) or "nobody"
 
 
-def changes(old: Baseline, new: Baseline) -> tuple[Change, ...]:
+def list_changes(old: Baseline, new: Baseline) -> tuple[Change, ...]:
     """All measures of all backends of either side, of which one direction is better.
 
     None of what other conditions measured; drills have no reader, no noise and no token budget.
     """
-    differ = set(_conditions(old, new))
+    differ = set(_compare_conditions(old, new))
     if old.protocol != new.protocol or differ - OF_STORIES:
         return ()
-    return (*(() if differ or _are_strangers(old, new) else _stories(old, new)), *drills.changes(old, new))
+    return (*(() if differ or _are_strangers(old, new) else _compare_stories(old, new)), *drills.list_changes(old, new))
 
 
 # --- stories ------------------------------------------------------------------------------------------------------
@@ -131,20 +131,20 @@ class Paired:
 
     @property
     def differences(self) -> list[float]:
-        return [_number(new) - _number(old) for old, new in self.pairs.values()]
+        return [_read_number(new) - _read_number(old) for old, new in self.pairs.values()]
 
     @property
     def says_something(self) -> bool:
         return bool(self.pairs or self.lost or self.gained or self.retold)
 
 
-def _number(point: StoredValue) -> float:
+def _read_number(point: StoredValue) -> float:
     found = value(point)
     assert found is not None
     return found
 
 
-def _stories(old: Baseline, new: Baseline) -> Iterator[Change]:
+def _compare_stories(old: Baseline, new: Baseline) -> Iterator[Change]:
     cells = _digest_cells(old) | _digest_cells(new)
     rows = [{(row.backend, row.measure): row for row in side.rows} for side in (old, new)]
     families = defaultdict[str, list[Paired]](list)
@@ -152,7 +152,7 @@ def _stories(old: Baseline, new: Baseline) -> Iterator[Change]:
         then, now = rows[0].get((backend, measure)), rows[1].get((backend, measure))
         families[measure].append(_pair(backend, measure, (old, then), (new, now)))
     for measure in sorted(families):
-        changed = formula(measure, old, new)
+        changed = compare_formulas(measure, old, new)
         family = [each for each in families[measure] if each.says_something]
         tested = [each for each in family if each.pairs and not each.bound and not changed]
         raw = stats.sign_flips(each.differences for each in tested)
@@ -160,7 +160,7 @@ def _stories(old: Baseline, new: Baseline) -> Iterator[Change]:
         told = {each.backend: own for each, own in zip(tested, found, strict=True)}
         for each in family:
             if changed or (each.bound and each.pairs):
-                yield _incomparable(each, changed or each.bound)
+                yield _make_incomparable(each, changed or each.bound)
             else:
                 yield _change(each, told.get(each.backend), len(tested), cells)
 
@@ -206,7 +206,7 @@ def _pair(
     return found
 
 
-def _incomparable(paired: Paired, why: str) -> Change:
+def _make_incomparable(paired: Paired, why: str) -> Change:
     return Change(backend=paired.backend, measure=paired.measure, verdict="not-comparable", reason=why)
 
 
@@ -220,7 +220,7 @@ def _change(
         return tuple(cell for story in stories for cell in cells.get((paired.backend, story), ()))
 
     sides = list(zip(*paired.pairs.values(), strict=True)) or [(), ()]
-    old, new = ([_number(point) for point in side] for side in sides)
+    old, new = ([_read_number(point) for point in side] for side in sides)
     differences = dict(zip(paired.pairs, paired.differences, strict=True))
     better = sign(paired.measure)
     mean = fmean(differences.values()) if differences else None
@@ -233,11 +233,11 @@ def _change(
         old_count=_count(sides[0]),
         new_count=_count(sides[1]),
         difference=mean,
-        interval=_interval(list(differences.values()), tested),
+        interval=_find_interval(list(differences.values()), tested),
         p=tested.p if tested else None,
         adjusted_p=tested.adjusted if tested else None,
         detectable=describe_reach(find_reach(len(differences), family), "change") if differences else "",
-        verdict=_verdict(paired, better * mean if mean is not None else None, tested),
+        verdict=_judge_pair(paired, better * mean if mean is not None else None, tested),
         reason=_reason(paired),
         broken=of(story for story, each in differences.items() if better * each < 0),
         mended=of(story for story, each in differences.items() if better * each > 0),
@@ -252,7 +252,7 @@ def _count(points: Sequence[StoredValue]) -> tuple[float, int] | None:
     return sum(hits for hits, _ in counted), sum(cases for _, cases in counted)
 
 
-def _interval(differences: Sequence[float], tested: Tested | None) -> Interval | None:
+def _find_interval(differences: Sequence[float], tested: Tested | None) -> Interval | None:
     """None below ten scenarios, and where nothing moved: that nothing ever can is more than was seen."""
     if tested is None or len(differences) < ENOUGH or not any(differences):
         return None
@@ -264,7 +264,7 @@ def _interval(differences: Sequence[float], tested: Tested | None) -> Interval |
 PairVerdict = Literal["better", "worse", "no-difference-shown", "vanished", "appeared", "not-comparable"]
 
 
-def _verdict(paired: Paired, gain: float | None, tested: Tested | None) -> PairVerdict:
+def _judge_pair(paired: Paired, gain: float | None, tested: Tested | None) -> PairVerdict:
     """A regression stands before everything else.
 
     Where a measure found nothing to measure in some scenarios, as `not-applicable` says, these leave the pairs; where
@@ -288,13 +288,13 @@ def _reason(paired: Paired) -> str:
         said.append(f"the same in every {'other ' if paired.lost else ''}scenario")
     for word, n in sorted(Counter(paired.lost.values()).items()):
         why = paired.reasons.get(word)
-        said.append(f"had a number in {_scenarios(n)} where it has none now: {word}{f' ({why})' if why else ''}")
+        said.append(f"had a number in {_count_scenarios(n)} where it has none now: {word}{f' ({why})' if why else ''}")
     if paired.retold and not (paired.pairs or paired.lost or paired.gained):
         said.append("every scenario that measured it tells another story now")
     if paired.gained:
-        said.append(f"measured in {_scenarios(len(paired.gained))} more")
+        said.append(f"measured in {_count_scenarios(len(paired.gained))} more")
     return "; ".join(said)
 
 
-def _scenarios(n: int) -> str:
+def _count_scenarios(n: int) -> str:
     return "1 scenario" if n == 1 else f"{n} scenarios"

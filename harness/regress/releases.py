@@ -12,7 +12,7 @@ from harness.regress.baseline import WORDS, Baseline, StoredValue
 from harness.regress.baseline_files import Side
 
 
-def side(run: Side, label: str, name: str) -> Side:
+def make_side(run: Side, label: str, name: str) -> Side:
     """What a run measured of one row, `mem0@2.0.4`, as a run of that name in which the row is called as `name` says."""
     results = run.results
     assert results is not None, "a baseline file holds no cells"
@@ -25,7 +25,7 @@ def side(run: Side, label: str, name: str) -> Side:
             "backends": {name: row} if row else {},
         }
     )
-    return Side(baseline.of(told), told, run.root)
+    return Side(baseline.make_baseline(told), told, run.root)
 
 
 def _rename(cell: AnyCell, name: str) -> AnyCell:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from harness.regress import pairing
-from harness.regress.baseline import DEFINITIONS, Baseline, StoredValue, StoryRow, TrustRow, formula, value
+from harness.regress.baseline import DEFINITIONS, Baseline, StoredValue, StoryRow, TrustRow, compare_formulas, value
 from harness.report import words
 
 BARS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
@@ -73,7 +73,7 @@ def collect(runs: Sequence[Baseline], measure: str) -> Trend:
     lines, gaps = list[TrendLine](), dict[str, None]()
     for backend in sorted({row.backend for run in runs for row in _list_rows(run, measure)}):
         rows = [next((row for row in _list_rows(run, measure) if row.backend == backend), None) for run in runs]
-        whys = ["", *(_gap(measure, *pair) for pair in itertools.pairwise(zip(runs, rows, strict=True)))]
+        whys = ["", *(_explain_gap(measure, *pair) for pair in itertools.pairwise(zip(runs, rows, strict=True)))]
         points = [
             TrendPoint(run.run, *_read(row), joined=at > 0 and not why)
             for at, (run, row, why) in enumerate(zip(runs, rows, whys, strict=True))
@@ -104,22 +104,22 @@ def _read(row: StoryRow | TrustRow | None) -> tuple[float | None, str]:
     mean = fmean(values)
     if len(counts) == len(values):
         return mean, words.count(sum(hits for hits, _ in counts), sum(of for _, of in counts))
-    return mean, words.number(mean)
+    return mean, words.format_number(mean)
 
 
 Played = tuple[Baseline, "StoryRow | TrustRow | None"]
 
 
-def _gap(measure: str, then: Played, now: Played) -> str:
+def _explain_gap(measure: str, then: Played, now: Played) -> str:
     """Why two runs are not joined; empty if they are, or if one of them has no number to join."""
     (old, old_row), (new, new_row) = then, now
     if old_row is None or new_row is None:
         return ""
-    if changed := formula(measure, old, new):
+    if changed := compare_formulas(measure, old, new):
         return changed
     if isinstance(old_row, TrustRow) and isinstance(new_row, TrustRow):
         return "" if old_row.cell == new_row.cell else "drilled with another size, seed, k or older release"
-    if differs := pairing.against(old, new).differs:
+    if differs := pairing.judge_comparability(old, new).differs:
         return "; ".join(differs)
     stories = ({(story.id, story.digest) for story in side.stories} for side in (old, new))
     return "" if len({frozenset(each) for each in stories}) == 1 else "other stories, or stories that changed"
@@ -132,11 +132,11 @@ def describe(trend: Trend) -> Iterator[str]:
     for line in trend.lines:
         first, last = line.measured[0], line.measured[-1]
         ends = first.shown if first is last else f"{first.shown} -> {last.shown}"
-        yield f"  {words.visible(line.backend, 24):24}  {_curve(line, trend.top)}  {ends}"
+        yield f"  {words.make_visible(line.backend, 24):24}  {_draw_curve(line, trend.top)}  {ends}"
     yield from (f"  not joined: {gap}" for gap in trend.gaps)
 
 
-def _curve(line: TrendLine, top: float) -> str:
+def _draw_curve(line: TrendLine, top: float) -> str:
     parts = []
     for at, point in enumerate(line.points):
         if at and not point.joined and point.value is not None and line.points[at - 1].value is not None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from harness.regress.baseline import DEFINITIONS, Baseline
 from harness.regress.trend import Trend, TrendLine
 from harness.report import words
-from harness.report.charts.chart import WARM, Chart, finish, short, show
+from harness.report.charts.chart import WARM, Chart, finish, shorten_name, show
 from harness.report.charts.sheet import PALE, SOFT, WIDTH, Scale, Sheet
 from harness.report.outputs import templating
 
@@ -17,10 +17,10 @@ NAMED = 4
 """Backends that the sentence of a chart names."""
 
 
-def page(runs: Sequence[Baseline], trends: Sequence[Trend]) -> str:
+def write_page(runs: Sequence[Baseline], trends: Sequence[Trend]) -> str:
     """The whole file."""
     style = templating.read(STYLES)
-    template = templating.environment().get_template("trend.html.j2")
+    template = templating.make_environment().get_template("trend.html.j2")
     return template.render(
         style=style,
         style_hash=templating.digest(style),
@@ -34,27 +34,29 @@ def chart(trend: Trend) -> Chart:
     """Small multiples, a panel a backend; the first run is hollow."""
     sheet = Sheet()
     for at, line in enumerate(trend.lines):
-        _panel(sheet, WIDTH / ACROSS * (at % ACROSS), 6 + at // ACROSS * TALL, line, trend.top)
-    sheet.text(0, sheet.height + 6, f"upper line: {words.number(trend.top)}; lower line: 0", colour=SOFT)
+        _draw_panel(sheet, WIDTH / ACROSS * (at % ACROSS), 6 + at // ACROSS * TALL, line, trend.top)
+    sheet.text(0, sheet.height + 6, f"upper line: {words.format_number(trend.top)}; lower line: 0", colour=SOFT)
     rows = ((show(line.backend), point.run, point.shown) for line in trend.lines for point in line.points)
     unit, label = DEFINITIONS[trend.measure].unit, words.label(trend.measure)
     heads = ("backend", "run", f"{label}, {unit}" if unit else label)
-    return finish(sheet, f"trend-{trend.measure.replace('_', '-')}", "trend", label, _says(trend), heads, rows)
+    return finish(
+        sheet, f"trend-{trend.measure.replace('_', '-')}", "trend", label, _describe_trend(trend), heads, rows
+    )
 
 
-def _says(trend: Trend) -> str:
+def _describe_trend(trend: Trend) -> str:
     ends = [
         f"{show(line.backend)} {line.measured[0].shown}, then {line.measured[-1].shown}"
         for line in trend.lines[:NAMED]
     ]  # fmt: skip
     left = len(trend.lines) - len(ends)
-    more = f"; and {words.plural(left, 'more backend')}" if left > 0 else ""
+    more = f"; and {words.format_count(left, 'more backend')}" if left > 0 else ""
     return f"In the first and in the last run: {'; '.join(ends)}{more}."
 
 
-def _panel(sheet: Sheet, left: float, top: float, line: TrendLine, most: float) -> None:
+def _draw_panel(sheet: Sheet, left: float, top: float, line: TrendLine, most: float) -> None:
     right = left + WIDTH / ACROSS - 18
-    sheet.text(left, top + 4, short(line.backend, 16), bold=True)
+    sheet.text(left, top + 4, shorten_name(line.backend, 16), bold=True)
     across = Scale(0, max(len(line.points) - 1, 1), left + 8, right - 8)
     up = Scale(0, most, top + 80, top + 22)
     for value in (0.0, most):

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from harness.repo.checkout import LARGEST, Repo
-from harness.repo.series import FixtureError, git, reason
+from harness.repo.series import FixtureError, reason, run_git
 
 BATCH = 100
 """Commits that one call of git compares: more would hold more of a history in memory."""
@@ -161,7 +161,7 @@ def _decode(data: bytes) -> str | None:
 
 
 def _ask(repo: Repo, *words: str, stdin: bytes) -> bytes:
-    done = git(
+    done = run_git(
         "-c", f"core.bigFileThreshold={LARGEST}", "-c", "core.quotePath=false", *words, at=repo.path, stdin=stdin
     )
     if done.returncode:
@@ -169,14 +169,14 @@ def _ask(repo: Repo, *words: str, stdin: bytes) -> bytes:
     return done.stdout
 
 
-def _pairs(commits: Sequence[Commit]) -> bytes:
+def _list_pairs(commits: Sequence[Commit]) -> bytes:
     return "".join(f"{each.hash} {each.parent}\n" for each in commits).encode()
 
 
 def _count_touched(repo: Repo, commits: Sequence[Commit]) -> dict[str, int]:
     found = dict.fromkeys((each.hash for each in commits), 0)
     commit = ""
-    for row in _ask(repo, "diff-tree", "--stdin", "-r", "--raw", stdin=_pairs(commits)).split(b"\n"):
+    for row in _ask(repo, "diff-tree", "--stdin", "-r", "--raw", stdin=_list_pairs(commits)).split(b"\n"):
         if row.startswith(b":"):
             found[commit] += 1
         elif row:
@@ -187,7 +187,7 @@ def _count_touched(repo: Repo, commits: Sequence[Commit]) -> dict[str, int]:
 def _compare(repo: Repo, commits: Sequence[Commit]) -> dict[str, list[FileChange]]:
     data = _ask(
         repo, "diff-tree", "--stdin", "-r", "-p", "-U0", "-M", "--diff-filter=MR", "--no-ext-diff", "--no-textconv",
-        "--no-color", stdin=_pairs(commits),
+        "--no-color", stdin=_list_pairs(commits),
     )  # fmt: skip
     known = {each.hash.encode(): each.hash for each in commits}
     found: dict[str, list[FileChange]] = {}

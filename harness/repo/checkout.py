@@ -21,7 +21,7 @@ from filelock import FileLock
 from harness.machine import leftovers
 from harness.repo.clone import Clone, borrow, configure
 from harness.repo.history import History
-from harness.repo.series import FixtureError, Series, cause, find_standing, git, make, read, reason
+from harness.repo.series import FixtureError, Series, describe_cause, find_standing, make, read, reason, run_git
 
 __all__ = ["FixtureError", "Repo", "State", "Trace", "build"]
 
@@ -135,7 +135,7 @@ class Repo:
             or commit not in self.history.parents
         ):
             return None
-        lines = _lines(self.files(commit).get(path, ""))
+        lines = _split_lines(self.files(commit).get(path, ""))
         return lines[line - 1] if 1 <= line <= len(lines) else None
 
     def trace(self, commit: str, path: str, line: int, head: str) -> Trace:
@@ -157,7 +157,7 @@ class Repo:
         """
         self.files(commit)  # refuses links that lead out
         ref = f"refs/heads/{self.history.find_branch(commit)}"
-        with leftovers.temporary() as root:
+        with leftovers.make_temporary() as root:
             store = root / ".git"
             (store / "objects" / "info").mkdir(parents=True)
             (store / ref).parent.mkdir(parents=True)
@@ -176,7 +176,7 @@ class Repo:
         (tree / ".git" / "objects" / "info" / "alternates").unlink()
 
     def _ask(self, *words: str, stdin: bytes = b"", at: Path | None = None, tree: Path | None = None) -> bytes:
-        done = git(*words, at=at or self.path, stdin=stdin, tree=tree)
+        done = run_git(*words, at=at or self.path, stdin=stdin, tree=tree)
         if done.returncode:
             raise FixtureError(
                 f"fixture {self.name}: git {words[0]} failed: {reason(done)}; delete {self.path}, it is rebuilt"
@@ -263,7 +263,7 @@ class Repo:
         if commit not in self._places:
             places: dict[str, list[tuple[str, int]]] = {}
             for path, text in self.files(commit).items():
-                for at, line in enumerate(_lines(text), 1):
+                for at, line in enumerate(_split_lines(text), 1):
                     places.setdefault(line.strip(), []).append((path, at))
             self._places[commit] = places
         return self._places[commit]
@@ -288,7 +288,7 @@ class Repo:
         files = self.files(head)
 
         def nearest(file: str) -> int | None:
-            said = enumerate(_lines(files.get(file, "")), 1)
+            said = enumerate(_split_lines(files.get(file, "")), 1)
             return min((at for at, one in said if one.strip() == text), key=lambda at: abs(at - line), default=None)
 
         here = nearest(path) if path in files else None
@@ -354,7 +354,7 @@ def build(origin: Path | Clone, cache: Path) -> Repo:
                         made = find_standing(target, series) or make(name, folder, series, target)
                 except OSError as error:  # TimeoutError of the lock included
                     raise FixtureError(
-                        f"fixture {name}: cannot be built in {cache}: {cause(error)}; name a writable folder"
+                        f"fixture {name}: cannot be built in {cache}: {describe_cause(error)}; name a writable folder"
                     ) from None
             history = History.of_series(name, series, made)
             _opened[target] = Repo(folder.absolute(), target, digest, history, series=series)
@@ -378,7 +378,7 @@ def _leads_out(path: str, target: str) -> bool:
 
 
 @lru_cache(maxsize=64)  # a few files are cited again and again
-def _lines(text: str) -> tuple[str, ...]:
+def _split_lines(text: str) -> tuple[str, ...]:
     """Lines as git and editors count them: only a line feed ends one."""
     lines = tuple(line.removesuffix("\r") for line in text.split("\n"))
     return lines if lines[-1] else lines[:-1]

@@ -136,7 +136,7 @@ def _apply(tree: Path, edit: Edit) -> None:
 def run(tree: Path, decision: str, words: Sequence[str], before: Sequence[str]) -> Check:
     """Runs one command without network keys or a home; the value seen is its last line of standard output."""
     try:
-        done = command.run([*before, *words], tree, _environment(tree), SECONDS)
+        done = command.run([*before, *words], tree, _make_environment(tree), SECONDS)
         code = bubblewrap.translate_exit(done.code, done.err) if before else done.code
         out, err = done.out.decode("utf-8", "replace"), done.err.decode("utf-8", "replace")
     except OSError as error:
@@ -156,7 +156,7 @@ def find_missing(scenario: Scenario) -> list[str]:
     return [name for name in scenario.needs if shutil.which(name, path=PROGRAMS) is None]
 
 
-def _environment(tree: Path) -> dict[str, str]:
+def _make_environment(tree: Path) -> dict[str, str]:
     return {
         "PATH": PROGRAMS,
         "HOME": str(tree),
@@ -172,7 +172,7 @@ def show_diff(tree: Path, before: Sequence[str]) -> str:
 
     Submodules are empty folders, and git would stumble over a .gitmodules that is none. Raises WorkError.
     """
-    env = {**_environment(tree), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    env = {**_make_environment(tree), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     env["GIT_DIR"], env["GIT_WORK_TREE"] = str(tree / ".git"), str(tree)  # never a repository further up
     for words in (("add", "--intent-to-add", "--all"), ("diff", "--no-color", "--ignore-submodules=all")):
         shown = command.run([*before, "git", *words], tree, env, DIFF_SECONDS, DIFF_BYTES)

@@ -19,7 +19,7 @@ from filelock import FileLock
 
 from harness.machine import files
 from harness.repo.history import History
-from harness.repo.series import MAIN, FixtureError, cause, git, reason
+from harness.repo.series import MAIN, FixtureError, describe_cause, reason, run_git
 
 URL = re.compile(r"[a-z][a-z0-9+.-]*://.+|[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+:.+")
 SHA1, SHA256 = 40, 64
@@ -92,11 +92,11 @@ def borrow(clone: Clone, cache: Path) -> tuple[Path, History, Sequence[Path]]:
         target.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(target.with_name(f".{target.name}.lock"), timeout=_PATIENCE):
             make_directory(clone, target, objects)
-            if remote and git("cat-file", "-e", f"{clone.commit}^{{commit}}", at=target).returncode:
+            if remote and run_git("cat-file", "-e", f"{clone.commit}^{{commit}}", at=target).returncode:
                 _fetch(clone, target)
     except OSError as error:  # TimeoutError of the lock included
         raise FixtureError(
-            f"fixture {clone.name}: cannot be opened in {cache}: {cause(error)}; name a writable folder"
+            f"fixture {clone.name}: cannot be opened in {cache}: {describe_cause(error)}; name a writable folder"
         ) from None
     return target, _read_history(clone, target), _list_borrowed(target)
 
@@ -136,7 +136,7 @@ def find_objects(clone: Clone) -> Path:
             raise FixtureError(f"{name}: {path}: its hashes have {digits} digits, not {len(clone.commit)}; pin one")
         _check_readable(objects, name)
     except OSError as error:
-        raise FixtureError(f"{name}: {path}: cannot be read: {cause(error)}") from None
+        raise FixtureError(f"{name}: {path}: cannot be read: {describe_cause(error)}") from None
     if "\n" in str(objects) or str(objects).startswith('"'):
         raise FixtureError(f"{name}: {path}: its path holds what git cannot write down; move it")
     return objects
@@ -177,7 +177,7 @@ def _write_at_once(file: Path, text: str) -> None:
 
 def _fetch(clone: Clone, target: Path) -> None:
     more = {key: value for key in _PASSED if (value := os.environ.get(key))}
-    done = git(
+    done = run_git(
         "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--", clone.location,
         clone.commit, at=target, more={**more, "GIT_SSH_COMMAND": "ssh -o BatchMode=yes"},
     )  # fmt: skip
@@ -186,11 +186,11 @@ def _fetch(clone: Clone, target: Path) -> None:
 
 
 def _read_history(clone: Clone, target: Path) -> History:
-    kind = git("cat-file", "-t", clone.commit, at=target)
+    kind = run_git("cat-file", "-t", clone.commit, at=target)
     if kind.stdout.strip() != b"commit":
         what = "is no commit there" if kind.returncode == 0 else "is not there; fetch it, or pin another commit"
         raise FixtureError(f"fixture {clone.name}: {clone.location}: {clone.commit} {what}")
-    listed = git("rev-list", "--topo-order", "--reverse", "--parents", clone.commit, "--", at=target)
+    listed = run_git("rev-list", "--topo-order", "--reverse", "--parents", clone.commit, "--", at=target)
     if listed.returncode:
         raise FixtureError(
             f"fixture {clone.name}: {clone.location}: its history is not complete: {reason(listed)}; clone it anew"
@@ -201,5 +201,5 @@ def _read_history(clone: Clone, target: Path) -> History:
 
 def _list_borrowed(target: Path) -> Sequence[Path]:
     """Borrowing goes on: a clone may borrow from another one."""
-    rows = git("count-objects", "-v", at=target).stdout.splitlines()
+    rows = run_git("count-objects", "-v", at=target).stdout.splitlines()
     return [Path(os.fsdecode(row.removeprefix(b"alternate: "))) for row in rows if row.startswith(b"alternate: ")]

@@ -119,7 +119,7 @@ class Desk:
     def judge_copy(self) -> Work:
         """As `finish`, visible tests too, in a copy of the tree: who goes on working here finds no hidden test, nor
         what one left."""
-        with leftovers.temporary() as copy:
+        with leftovers.make_temporary() as copy:
             words = ("cp", "-a", f"{self.tree}/.", str(copy))
             copied = command.run(words, self.tree, {"PATH": checks.PROGRAMS, "LC_ALL": "C.UTF-8"}, COPY_SECONDS)
             if copied.code:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.repo.clone import URL, Clone, count_digits, find_folders, find_objects, make_directory, read_small
 from harness.repo.reftable import STACK, Stacks
-from harness.repo.series import FixtureError, git
+from harness.repo.series import FixtureError, run_git
 
 _HASH = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _SHORT = re.compile(r"[0-9a-f]{7,64}")
@@ -50,8 +50,8 @@ def find_commit(location: str, named: str) -> str:
         with tempfile.TemporaryDirectory() as folder:  # a directory of our own, as git would read theirs
             make_directory(Clone(location, start.ljust(digits, "0")), Path(folder), objects)
             asked = f"{start}{parts['steps'] or ''}^{{commit}}"
-            done = git("rev-parse", "--verify", "--quiet", asked, at=Path(folder))
-            lost = git("cat-file", "-e", start, at=Path(folder)).returncode != 0
+            done = run_git("rev-parse", "--verify", "--quiet", asked, at=Path(folder))
+            lost = run_git("cat-file", "-e", start, at=Path(folder)).returncode != 0
         if _HASH.fullmatch(commit := done.stdout.decode("ascii", "replace").strip()):
             return commit
         if lost and start == parts["name"]:

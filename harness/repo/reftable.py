@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.machine import files
 from harness.repo.clone import MOST, configure
-from harness.repo.series import FixtureError, cause, git, reason
+from harness.repo.series import FixtureError, describe_cause, reason, run_git
 
 STACK = "reftable"
 
@@ -50,8 +50,8 @@ class Stacks:
                 for file in (folder / STACK).iterdir():
                     (ours / STACK / file.name).write_bytes(files.read(file, MOST))
             except OSError as error:
-                raise FixtureError(f"{folder / STACK}: cannot be read: {cause(error)}") from None
-            done = git(*words, at=ours)
+                raise FixtureError(f"{folder / STACK}: cannot be read: {describe_cause(error)}") from None
+            done = run_git(*words, at=ours)
         if done.returncode not in (0, 1):
             raise FixtureError(
                 f"{self.common}: its branches are in a reftable, which the git here does not read ({reason(done)}); "

@@ -82,14 +82,16 @@ def read(folder: Path) -> list[Series]:
     """The series of a fixture: main's first, then the branches by name."""
     name = folder.name
     try:
-        found = [Series(MAIN, None, _patches(name, folder))]
+        found = [Series(MAIN, None, _read_patches(name, folder))]
         for path in sorted(path for path in folder.iterdir() if path.is_dir() and path.suffix != ".patch"):
             parts = _BRANCH.fullmatch(path.name)
             if parts is None:
                 raise FixtureError(f"fixture {name}: folder {path.name!r} is not named <branch>@<NNNN>; rename it")
-            found.append(Series(parts[1], parts[2], _patches(name, path)))
+            found.append(Series(parts[1], parts[2], _read_patches(name, path)))
     except OSError as error:
-        raise FixtureError(f"fixture {name}: cannot be read: {cause(error)}; it is the folder {folder}") from None
+        raise FixtureError(
+            f"fixture {name}: cannot be read: {describe_cause(error)}; it is the folder {folder}"
+        ) from None
     first, last = found[0].numbers[0], found[0].numbers[-1]
     for at, one in enumerate(found[1:], 1):
         if one.branch in {other.branch for other in found[:at]}:
@@ -99,7 +101,7 @@ def read(folder: Path) -> list[Series]:
     return found
 
 
-def _patches(name: str, folder: Path) -> tuple[tuple[str, bytes], ...]:
+def _read_patches(name: str, folder: Path) -> tuple[tuple[str, bytes], ...]:
     files = sorted(path for path in folder.iterdir() if path.suffix == ".patch")
     patches = tuple((path.name, path.read_bytes()) for path in files)
     if not patches:
@@ -125,7 +127,7 @@ def make(name: str, folder: Path, series: Sequence[Series], target: Path) -> lis
         tree.mkdir()
 
         def run(*words: str, tree: Path | None = None) -> bytes:
-            done = git(*words, at=where, tree=tree)
+            done = run_git(*words, at=where, tree=tree)
             if done.returncode:
                 raise FixtureError(f"fixture {name}: git {words[0]} failed: {reason(done)}")
             return done.stdout
@@ -157,7 +159,7 @@ def make(name: str, folder: Path, series: Sequence[Series], target: Path) -> lis
 
 def _apply(name: str, folder: Path, one: Series, where: Path, tree: Path) -> None:
     files = [f"{one.folder}{file}" for file, _ in one.patches]
-    done = git(*_AM, "--", *(str(folder.absolute() / file) for file in files), at=where, tree=tree)
+    done = run_git(*_AM, "--", *(str(folder.absolute() / file) for file in files), at=where, tree=tree)
     if done.returncode:
         at = where / "rebase-apply" / "next"
         file = files[int(at.read_text()) - 1] if at.exists() else files[0]
@@ -178,17 +180,17 @@ def find_standing(target: Path, series: Sequence[Series]) -> list[list[str]] | N
         written = (target / _SERIES).read_text("ascii")
     except (OSError, UnicodeDecodeError):
         return None
-    listed = [git(*_list_words(one), at=target) for one in series]
+    listed = [run_git(*_list_words(one), at=target) for one in series]
     found = [done.stdout.decode("ascii").split() for done in listed]
     if any(done.returncode for done in listed) or "".join(done.stdout.decode("ascii") for done in listed) != written:
         return None
     if [len(commits) for commits in found] != [len(one.patches) for one in series]:
         return None
-    checked = git("fsck", "--full", "--no-dangling", "--no-progress", at=target)
+    checked = run_git("fsck", "--full", "--no-dangling", "--no-progress", at=target)
     return found if checked.returncode == 0 else None
 
 
-def git(
+def run_git(
     *words: str, at: Path, tree: Path | None = None, stdin: bytes = b"", more: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     """git in the repository `at`, free of anybody's configuration.
@@ -216,5 +218,5 @@ def explain(output: bytes, code: int) -> str:
     return "; ".join(complaints[:3]) or f"exit status {code}"
 
 
-def cause(error: OSError) -> str:
+def describe_cause(error: OSError) -> str:
     return error.strerror or str(error)

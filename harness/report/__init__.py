@@ -47,9 +47,9 @@ def write(folder: Folder, results: Results, parts: Evidences, out: Path | None =
     names = ("results.json", "results.schema.json", "summary.md", "junit.xml", "report.html")
     written = ReportFiles(results, *(root / name for name in names))
     texts = {
-        written.results: _json(_dump(results)),
-        written.schema: _json(Results.model_json_schema(by_alias=True, mode="serialization")),
-        written.summary: markdown.summary(results, seen.receipts),
+        written.results: _encode_line(_dump(results)),
+        written.schema: _encode_line(Results.model_json_schema(by_alias=True, mode="serialization")),
+        written.summary: markdown.write_summary(results, seen.receipts),
         written.junit: junit.text(results),
         written.page: html.render(results, seen),
     }
@@ -61,10 +61,10 @@ def write(folder: Folder, results: Results, parts: Evidences, out: Path | None =
 def _dump(results: Results) -> dict[str, Any]:
     """As JSON values, cell by cell as they are asked for: a run's cells are large."""
     value = results.model_dump(mode="json", by_alias=True, exclude={"cells"})
-    return {**value, "cells": map(_cell, results.cells)}
+    return {**value, "cells": map(_encode_cell, results.cells)}
 
 
-def _cell(cell: Cell) -> dict[str, Any]:
+def _encode_cell(cell: Cell) -> dict[str, Any]:
     """Of a measure only what it has, as most of a run's bytes would be its nulls."""
     value = cell.model_dump(mode="json")
     value["measures"] = {
@@ -74,13 +74,13 @@ def _cell(cell: Cell) -> dict[str, Any]:
     return value
 
 
-def _json(value: Any) -> str:
+def _encode_line(value: Any) -> str:
     """One line for each cell, comparison and so on: a run has thousands of them."""
-    parts = [f"{json.dumps(key)}:{_lines(part)}" for key, part in sorted(value.items())]
+    parts = [f"{json.dumps(key)}:{_encode_lines(part)}" for key, part in sorted(value.items())]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def _lines(value: Any) -> str:
+def _encode_lines(value: Any) -> str:
     compact = partial(json.dumps, sort_keys=True, separators=(",", ":"))
     if not isinstance(value, list | map):
         return compact(value)

@@ -42,15 +42,21 @@ _TABLE = (
 )
 
 
-def page() -> str:
+def write_page() -> str:
     """The columns with their order, the measures of stories, then those of each drill, in the order of definition."""
-    parts = [_HEAD, _COLUMNS, *map(_column, COLUMNS.values()), "", *_section("Stories", metrics.DEFINITIONS.values())]
+    parts = [
+        _HEAD,
+        _COLUMNS,
+        *map(_write_column, COLUMNS.values()),
+        "",
+        *_write_section("Stories", metrics.DEFINITIONS.values()),
+    ]
     for drill in trust.DRILLS:
-        parts += _section(f"Drill `{drill}`", (each.definition for each in trust.METRICS if each.drill == drill))
+        parts += _write_section(f"Drill `{drill}`", (each.definition for each in trust.METRICS if each.drill == drill))
     return "\n".join(parts)
 
 
-def _column(column: Column) -> str:
+def _write_column(column: Column) -> str:
     leads = ", else ".join(f"`{name}`" for name in column.leads)
     order = [f"  {at}. *{each.name}*: {each.says}" for at, each in enumerate(column.order, 1) if len(column.order) > 1]
     shows = f" A cell shows {column.shows}." if column.shows else ""
@@ -58,29 +64,29 @@ def _column(column: Column) -> str:
     return "\n".join([f"{head}{shows}", *order])
 
 
-def _section(title: str, own: Iterable[Definition]) -> list[str]:
+def _write_section(title: str, own: Iterable[Definition]) -> list[str]:
     return [f"## {title}", "", *_TABLE, *map(_format_row, own), ""]
 
 
 def _format_row(each: Definition) -> str:
-    varies = f"<br>*May differ between equal runs:* {_safe(each.varies)}" if each.varies else ""
+    varies = f"<br>*May differ between equal runs:* {_escape(each.varies)}" if each.varies else ""
     numbers = f"{each.better} | {each.unit} | {each.version}"
-    formula = f"*{_safe(each.label)}*: {_safe(each.formula)}{varies}"
-    cells = (f"`{each.name}`", formula, numbers, _place(each), _safe(each.source))
+    formula = f"*{_escape(each.label)}*: {_escape(each.formula)}{varies}"
+    cells = (f"`{each.name}`", formula, numbers, _place(each), _escape(each.source))
     return f"| {' | '.join(cells)} |"
 
 
 def _place(each: Definition) -> str:
     if each.column is None or each.gravity is None:
-        return _safe(each.aside) or "no direction"
+        return _escape(each.aside) or "no direction"
     column = COLUMNS[each.column]
     return f"**{column.head}**" + (f": {column.order[each.gravity].name}" if len(column.order) > 1 else "")
 
 
-def _safe(text: str) -> str:
+def _escape(text: str) -> str:
     """A sentence that breaks no table and holds no markup of its own, but for names of measures in backquotes."""
     return escape(text, quote=False).replace("|", "\\|").replace("*", "\\*")
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.stdout.write(write_page())

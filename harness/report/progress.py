@@ -21,7 +21,7 @@ from harness.model.drill import DrillTrial
 from harness.model.results import Unplayed
 from harness.model.trial import Measured, Trial
 from harness.report.model.receipts import sound
-from harness.report.words import plain, plural
+from harness.report.words import format_count, make_plain
 
 SHOWN = {
     name: progress.did
@@ -103,7 +103,7 @@ class PlainProgress(Watch):
 
     def planned(self, trials: int, finished: int) -> None:
         again = f", {finished} of them finished before" if finished else ""
-        self._console.print(f"{plural(trials, 'trial')}{again}", highlight=False)
+        self._console.print(f"{format_count(trials, 'trial')}{again}", highlight=False)
         self._bar.update(self._task, total=trials, completed=finished)
         if self._console.is_terminal:
             self._bar.start()
@@ -123,7 +123,7 @@ class PlainProgress(Watch):
         self._bar.advance(self._task)
         self.look()
         if not self._console.quiet:
-            self.noted(describe_drill(log) if isinstance(log, Transcript) else line(log))
+            self.noted(describe_drill(log) if isinstance(log, Transcript) else format_line(log))
 
     def broke(self, trial: Trial | DrillTrial, why: str) -> None:
         self.over(trial.id)
@@ -131,7 +131,7 @@ class PlainProgress(Watch):
         self.noted(f"{trial.id} broke: {why}")
 
     def noted(self, line: str) -> None:
-        line_with_time = f"{self._clock() - self._start:6.1f} s  {plain(line)}"
+        line_with_time = f"{self._clock() - self._start:6.1f} s  {make_plain(line)}"
         self._console.print(line_with_time, highlight=False, markup=False)
 
     def ended(self) -> None:
@@ -145,7 +145,7 @@ class PlainProgress(Watch):
         return going
 
 
-def line(log: Log) -> str:
+def format_line(log: Log) -> str:
     """What a trial showed, for the console; read by the trusting policy."""
     trial = log.trial
     policy = f"{trial.write_policy}, noise {trial.noise}" if trial.backend else "no memory"
@@ -169,7 +169,7 @@ def _describe_failing(found: list[Faults]) -> str:
     own = [each for each in found if not each.provoked]
     if not own:
         return ""
-    told = plural(sum(each.count for each in own), "call")
+    told = format_count(sum(each.count for each in own), "call")
     return f"  {told} FAILED: {own[0].kind} in {own[0].op}: {own[0].message[:120]}"
 
 

@@ -35,18 +35,18 @@ _COMMAND = re.compile(r"::(?=[A-Za-z])|##(?=\[|vso\[|teamcity\[)", re.IGNORECASE
 """How GitHub (`::error::`, `##[error]`), Azure and TeamCity are told something by a line that they log."""
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """A number without a false last digit: 4,120; 41.3; 0.83."""
     if value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
-def amount(value: float, unit: str) -> str:
+def format_amount(value: float, unit: str) -> str:
     """A number with its unit; seconds as milliseconds, proportions as they are."""
     if unit == "seconds":
         return f"{value * 1000:,.3g} ms" if value < 1 else f"{value:,.1f} s"
-    return number(value) if unit in ("proportion", "difference", "ratio") else f"{number(value)} {unit}"
+    return format_number(value) if unit in ("proportion", "difference", "ratio") else f"{format_number(value)} {unit}"
 
 
 def share(value: float) -> str:
@@ -62,16 +62,16 @@ def show_signed(value: float, show: Callable[[float], str]) -> str:
 
 def count(hits: float, of: int) -> str:
     """`24/30`: never a share without its denominator."""
-    return f"{number(hits)}/{of:,}"
+    return f"{format_number(hits)}/{of:,}"
 
 
-def interval(value: Interval) -> str:
+def format_interval(value: Interval) -> str:
     """Both ends, as shares if they can be, else as numbers."""
-    show = share if max(abs(value.low), abs(value.high)) <= 1 else number
+    show = share if max(abs(value.low), abs(value.high)) <= 1 else format_number
     return f"{show(value.low)} to {show(value.high)}"
 
 
-def plural(n: int, noun: str, several: str = "") -> str:
+def format_count(n: int, noun: str, several: str = "") -> str:
     """`1 story`, `12 stories`; without a form for several an s is put behind."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {several or f'{noun}s'}"
 
@@ -91,13 +91,13 @@ def value(pooled: Pooled) -> str:
     """The number with its count, or the words for there being none; a lower bound says so."""
     if pooled.value is None:
         return " + ".join(word for word, _ in count_missed(pooled)) or NOT_MEASURED["not-run"]
-    shown = count(pooled.hits, pooled.of) if pooled.hits is not None and pooled.of else number(pooled.value)
+    shown = count(pooled.hits, pooled.of) if pooled.hits is not None and pooled.of else format_number(pooled.value)
     return f"\u2265 {shown}" if pooled.at_least else shown
 
 
-def beside(pooled: Pooled) -> str:
+def format_beside(pooled: Pooled) -> str:
     """What must stand next to a measured number: its interval, and the cells that are not in it."""
-    parts = [interval(pooled.interval)] if pooled.value is not None and pooled.interval else []
+    parts = [format_interval(pooled.interval)] if pooled.value is not None and pooled.interval else []
     return ", ".join([*parts, *filter(None, [describe_left_out(pooled)])])
 
 
@@ -105,7 +105,7 @@ def describe_left_out(pooled: Pooled) -> str:
     """The cells that a measured number does not hold, by word."""
     if pooled.value is None:
         return ""
-    return ", ".join(f"{plural(n, 'cell')} {word}" for word, n in count_missed(pooled))
+    return ", ".join(f"{format_count(n, 'cell')} {word}" for word, n in count_missed(pooled))
 
 
 def measure_name(name: str) -> str:
@@ -113,7 +113,7 @@ def measure_name(name: str) -> str:
     return metrics.words_of(name).thing or label(name)
 
 
-def topic(name: str) -> str:
+def find_topic(name: str) -> str:
     """The part of the page that a measure of stories stands in."""
     return metrics.words_of(name).topic.id
 
@@ -124,20 +124,20 @@ def label(name: str) -> str:
     return found.label if found and found.label else name.replace("_", " ")
 
 
-def otherwise(definition: Definition) -> str:
+def describe_others(definition: Definition) -> str:
     """What the other cases of a measure are, those that are not its hits."""
     return definition.otherwise or f"not {label(definition.name)}"
 
 
-def fault(definition: Definition) -> str:
+def describe_fault(definition: Definition) -> str:
     """What went wrong by a measure, whichever of its cases are its hits."""
-    return label(definition.name) if definition.better == "lower" else otherwise(definition)
+    return label(definition.name) if definition.better == "lower" else describe_others(definition)
 
 
 UNDATED = ", all memories written with the same date"
 
 
-def conditions(results: Results) -> str:
+def describe_conditions(results: Results) -> str:
     """What was held fixed, in one line."""
     held = results.run.conditions
     contained = " ".join(
@@ -145,9 +145,9 @@ def conditions(results: Results) -> str:
     )
     seeds = ", ".join(str(seed) for seed in held.seeds)
     if not results.stories:
-        return visible(f"Held fixed: k {held.k}, embedder {held.embedder}, seed {seeds}.{contained}")
+        return make_visible(f"Held fixed: k {held.k}, embedder {held.embedder}, seed {seeds}.{contained}")
     noise = " and ".join(str(n) for n in held.noise)
-    return visible(
+    return make_visible(
         f"Held fixed: k {held.k}, {held.budget:,} tokens of memory text ({held.tokens}), reader {held.reader}, "
         f"{'' if held.writer == SCRIPTED else f'writer {held.writer}, '}"
         f"{FED[held.feed]}{', ' if FED[held.feed] else ''}"
@@ -166,7 +166,7 @@ def describe_reused(results: Results) -> str:
 
 def describe_unsealed(results: Results) -> str:
     """Empty if every log that was closed has its seal."""
-    many = plural(results.run.unsealed, "log")
+    many = format_count(results.run.unsealed, "log")
     return (
         f"Not sealed: {many} of an older coldwarm, in which a change would not be seen." if results.run.unsealed else ""
     )
@@ -180,7 +180,7 @@ def _describe_contained(results: Results) -> str:
     return f"Backends contained by: {run.backends_contained}. Checks: {run.checks_contained}."
 
 
-def visible(text: str, limit: int | None = None, *, lines: bool = False) -> str:
+def make_visible(text: str, limit: int | None = None, *, lines: bool = False) -> str:
     """Hostile text made harmless to look at: controls, bidi marks and lone surrogates as visible tokens, cut at `limit`
     characters with the full size stated.
 
@@ -192,15 +192,15 @@ def visible(text: str, limit: int | None = None, *, lines: bool = False) -> str:
     if shown.isascii() and shown.isprintable():
         safe = shown
     else:
-        safe = "".join(c if c in kept or not _hidden(c) else f"\u27e8U+{ord(c):04X}\u27e9" for c in shown)
+        safe = "".join(c if c in kept or not _is_hidden(c) else f"\u27e8U+{ord(c):04X}\u27e9" for c in shown)
     cut = len(text) - len(shown)
     return f"{safe} \u2026 [cut: {len(shown):,} of {len(text):,} characters shown]" if cut else safe
 
 
-def plain(text: str, limit: int | None = None) -> str:
+def make_plain(text: str, limit: int | None = None) -> str:
     """`visible` for what is printed: no CI server reads a command in its log, wherever a line of it is broken."""
-    return _COMMAND.sub(lambda found: f"{found[0][0]}\u27e8U+{ord(found[0][1]):04X}\u27e9", visible(text, limit))
+    return _COMMAND.sub(lambda found: f"{found[0][0]}\u27e8U+{ord(found[0][1]):04X}\u27e9", make_visible(text, limit))
 
 
-def _hidden(char: str) -> bool:
+def _is_hidden(char: str) -> bool:
     return unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp", "Cn", "Co") or char in _UNSEEN

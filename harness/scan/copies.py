@@ -27,7 +27,7 @@ class Copies:
         to, lacking = self._below / f"at-{step}", list[str]()
         self.folders.append(to)
         to.mkdir(parents=True, exist_ok=True)
-        for path in raw.files(
+        for path in raw.list_files(
             store, lambda path, why: lacking.append(f"{raw.show_path(path.relative_to(store))} {why}")
         ):
             if not self._copy(path, to / path.relative_to(store)):

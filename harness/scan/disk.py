@@ -14,7 +14,7 @@ from harness.scan import postgres, raw, sqlite
 from harness.scan.needles import Match, Needles
 from harness.scan.packed import Unpacking
 
-__all__ = ["Needles", "Scan", "Survey", "looks", "scan"]
+__all__ = ["Needles", "Scan", "Survey", "scan", "scan_layers"]
 
 MOST = 4 << 30
 """Bytes of one folder that are searched, holes of sparse files not counted."""
@@ -101,7 +101,7 @@ class Survey:
         self._taken: set[Path] = set()
         self._cut = ""
         self._left = MOST
-        for number, path in enumerate(raw.files(self._top, self._problem, {each.resolve() for each in skip})):
+        for number, path in enumerate(raw.list_files(self._top, self._problem, {each.resolve() for each in skip})):
             if number == FILES:
                 self._cut = f"only the first {FILES:,} files were searched"
                 break
@@ -258,7 +258,7 @@ class Survey:
     def _database(self, path: Path, opened: int, size: int, file: _File, tally: _Tally, pages: sqlite.Pages) -> None:
         try:
             weights: dict[str, tuple[int, int]] = {}
-            for place, match in sqlite.rows(path, self._needles, weights):
+            for place, match in sqlite.find_in_rows(path, self._needles, weights):
                 tally.add(match, place, row=True)
             for place, (held, dark) in weights.items():
                 file.weigh(tally.path, place, held, dark)
@@ -292,7 +292,7 @@ def scan(root: Path, layer: Layer, needles: Needles) -> Scan:
     return Survey(root, root, needles).layer(layer)
 
 
-def looks(survey: Survey, layers: Sequence[Layer]) -> Iterator[tuple[Layer, bool, Scan]]:
+def scan_layers(survey: Survey, layers: Sequence[Layer]) -> Iterator[tuple[Layer, bool, Scan]]:
     """Each layer that was declared, then everything else: (layer, whether it was declared, what was found there)."""
     for layer in layers:
         yield layer, True, survey.layer(layer)

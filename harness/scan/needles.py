@@ -44,13 +44,15 @@ class Needles:
         for name, text in sorted(canaries.items()):
             if not text:
                 raise ValueError(f"the canary of {name} is empty")
-            for needle, form in encodings.of_text(text).items():
+            for needle, form in encodings.encode_text(text).items():
                 meanings.setdefault(needle, []).append((name, form))
         for name, data in sorted(vectors.items()):
-            for needle, form in encodings.of_vector(data).items():
+            for needle, form in encodings.encode_vector(data).items():
                 meanings.setdefault(needle, []).append((name, form))
         self._meanings = meanings
-        self._grams = {name: {each.lower() for each in encodings.trigrams(text)} for name, text in canaries.items()}
+        self._grams = {
+            name: {each.lower() for each in encodings.split_trigrams(text)} for name, text in canaries.items()
+        }
         heads: dict[bytes, list[bytes]] = {}
         for needle in meanings:
             heads.setdefault(needle[:HEAD].translate(_LOWER), []).append(needle)

@@ -51,7 +51,7 @@ class Start(NamedTuple):
     made: Callable[[], Any]
 
 
-def _heads() -> npt.NDArray[np.bool_]:
+def _list_heads() -> npt.NDArray[np.bool_]:
     """Which two bytes may begin a stream. Of zlib: every window size, no dictionary, a valid check."""
     table = np.zeros(1 << 16, bool)
     for method in range(0x08, 0x80, 0x10):
@@ -63,7 +63,7 @@ def _heads() -> npt.NDArray[np.bool_]:
     return table
 
 
-_HEADS = _heads()
+_HEADS = _list_heads()
 _HEAD_BYTES = _HEADS.tobytes()  # for one value, as asking an array takes longer
 
 
@@ -92,7 +92,7 @@ class Unpacking:
             data = source(at, piece + 64)
             if self._is_spent():
                 return
-            for start in _starts(data, at, piece):
+            for start in _find_starts(data, at, piece):
                 if start.at < done:
                     continue
                 if self._is_spent():
@@ -108,7 +108,7 @@ class Unpacking:
         if start or _may_be_bare(value):
             bare = Start("deflate", 0, _make_bare)
             yield from self._stream(start or bare, lambda at, most: value[at : at + most])
-        for form, data in () if start else unframed.blocks(value):
+        for form, data in () if start else unframed.unpack_blocks(value):
             self._left -= len(data)
             yield from self._search(Start(form, 0, bytes), data, len(data))
 
@@ -151,7 +151,7 @@ class Unpacking:
                 yield match._replace(form=f"{match.form} in {start.form}", start=start.at)
 
 
-def _starts(data: bytes, at: int, below: int) -> Iterator[Start]:
+def _find_starts(data: bytes, at: int, below: int) -> Iterator[Start]:
     """Streams that may begin in the first `below` bytes."""
     raw = np.frombuffer(data, "u1").astype("u2")
     for found in np.flatnonzero(_HEADS[raw[:-1] << 8 | raw[1:]]).tolist() if len(raw) > 2 else ():
@@ -183,7 +183,7 @@ def _find_begin(head: bytes, at: int) -> Start | None:
     if head.startswith(b"PK\x03\x04") and len(head) == 30 and head[8:10] == b"\x08\0":  # a file in a ZIP archive
         names = int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
         return Start("deflate", at + 30 + names, _make_bare)
-    return Start("zlib", at, lambda: zlib.decompressobj(15)) if _plausible(head) else None
+    return Start("zlib", at, lambda: zlib.decompressobj(15)) if _is_plausible(head) else None
 
 
 def _explain_unread(form: str, head: bytes, error: Exception) -> str:
@@ -203,7 +203,7 @@ def _wants_dictionary(head: bytes) -> bool:
         return False
 
 
-def _plausible(head: bytes) -> bool:
+def _is_plausible(head: bytes) -> bool:
     """Whether zlib may begin so: its header, then a block."""
     return len(head) >= 7 and head[0] & 0x8F == 8 and _may_be_bare(head[2:7])
 

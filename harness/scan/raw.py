@@ -26,7 +26,7 @@ ReportSighting = Callable[[Path, str], None]
 """Told of what cannot be looked at, and why."""
 
 
-def files(top: Path, report: ReportSighting, skip: Collection[Path] = ()) -> Iterator[Path]:
+def list_files(top: Path, report: ReportSighting, skip: Collection[Path] = ()) -> Iterator[Path]:
     """Every regular file at or below `top`, in order. Links are not followed; what they point to inside is met anyway.
 
     What is not there any more when it is its turn was not there.
@@ -111,7 +111,7 @@ def search(file: int, size: int, needles: Needles) -> Iterator[Match]:
         data = os.pread(file, min(PIECE + needles.longest, size - at), at)
         return [match._replace(start=at + match.start) for match in needles.find(data) if match.start < PIECE]
 
-    starts = _pieces(file, size)
+    starts = _find_pieces(file, size)
     if size <= PIECE:
         yield from (match for at in starts for match in piece(at))
         return
@@ -124,10 +124,10 @@ def search(file: int, size: int, needles: Needles) -> Iterator[Match]:
 def find_unpacked(file: int, size: int, unpacking: Unpacking) -> Iterator[Match]:
     """Every needle in the compressed streams of the first `size` bytes, by the offset of the stream."""
     yield from unpacking.file(
-        lambda at, most: os.pread(file, max(0, min(most, size - at)), at), _pieces(file, size), PIECE
+        lambda at, most: os.pread(file, max(0, min(most, size - at)), at), _find_pieces(file, size), PIECE
     )
 
 
-def _pieces(file: int, size: int) -> Iterator[int]:
+def _find_pieces(file: int, size: int) -> Iterator[int]:
     """Where the pieces begin in which something was written."""
     return iter(dict.fromkeys(at for a, b in find_written(file, size) for at in range(a - a % PIECE, b, PIECE)))

@@ -44,7 +44,7 @@ class Unreadable(Exception):  # noqa: N818  a finding, not an error: the raw byt
 # --- live rows --------------------------------------------------------------------------------------------------------
 
 
-def rows(path: Path, needles: Needles, weights: Weights | None = None) -> Iterator[tuple[str, Match]]:
+def find_in_rows(path: Path, needles: Needles, weights: Weights | None = None) -> Iterator[tuple[str, Match]]:
     """(`rows table.column`, match within the value) for every live row of every stored table.
 
     Stored are shadow tables too, as those of a full-text index. Raises Unreadable at the end if any table was.
@@ -53,14 +53,14 @@ def rows(path: Path, needles: Needles, weights: Weights | None = None) -> Iterat
         weights: Takes what each column holds, as `raw.weigh`.
     """
     weights = {} if weights is None else weights
-    with _scratch() as folder:
+    with _make_scratch() as folder:
         database = f"file:{quote(os.fsencode(path.absolute()))}?immutable=1"
         if any(_size(path, end) for end in LOGS):
             database = f"file:{quote(str(_copy(path, folder)))}"  # the log belongs to what is live
         try:
             with closing(sqlite3.connect(database, uri=True)) as link:
                 _bound_time(link)
-                yield from _rows(link, needles, weights)
+                yield from _find_in_rows(link, needles, weights)
         except (sqlite3.Error, ValueError) as error:  # ValueError: a column whose name is no text
             raise Unreadable(str(error)) from None
 
@@ -72,10 +72,10 @@ def _bound_time(link: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def _scratch() -> Iterator[Path]:
+def _make_scratch() -> Iterator[Path]:
     """No room is no reason to take the file for one that is gone."""
     try:
-        with leftovers.temporary() as folder:
+        with leftovers.make_temporary() as folder:
             yield folder
     except OSError as error:
         raise Unreadable(f"no room for a copy: {error.strerror}") from None
@@ -100,21 +100,21 @@ def _copy(path: Path, folder: Path) -> Path:
     return folder / "copy"
 
 
-def _rows(link: sqlite3.Connection, needles: Needles, weights: Weights) -> Iterator[tuple[str, Match]]:
+def _find_in_rows(link: sqlite3.Connection, needles: Needles, weights: Weights) -> Iterator[tuple[str, Match]]:
     link.text_factory = bytes
     wide = link.execute("pragma encoding").fetchone()[0] != b"UTF-8"
     listed = link.execute("select name from sqlite_master where type = 'table' and rootpage > 0 order by name")
     problem, unpacking = None, Unpacking(needles)
     for table in ["sqlite_master", *(name.decode("utf-8", "replace") for (name,) in listed.fetchall())]:
         try:
-            yield from _table(link, table, needles, wide, unpacking, weights)
+            yield from _find_in_table(link, table, needles, wide, unpacking, weights)
         except sqlite3.Error as error:
             problem = problem or f"table {table}: {error}"
     if problem or unpacking.unread:
         raise Unreadable(problem or f"they hold {unpacking.unread}")
 
 
-def _table(
+def _find_in_table(
     link: sqlite3.Connection, table: str, needles: Needles, wide: bool, unpacking: Unpacking, weights: Weights
 ) -> Iterator[tuple[str, Match]]:
     """Matches in a table, also in what three characters a row add up to, as in an index of trigrams."""
@@ -122,7 +122,7 @@ def _table(
     waiting: list[tuple[str, bytes]] = []
     held, floor = 0, min(needles.shortest, SMALLEST)
     cursor = link.execute(f"select {_list_stored(link, table)} from {_quote(table)}")  # noqa: S608  quoted
-    places = [f"rows {_plain(table)}.{_plain(column[0])}" for column in cursor.description]
+    places = [f"rows {_quote_name(table)}.{_quote_name(column[0])}" for column in cursor.description]
     for row in cursor:
         for place, value in zip(places, row, strict=True):
             if type(value) is not bytes:
@@ -177,7 +177,7 @@ def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _plain(name: str) -> str:
+def _quote_name(name: str) -> str:
     """A name as it is, quoted if it is not a plain word, so that table and column can be told apart."""
     return name if re.fullmatch(r"\w+", name) else _quote(name)
 
@@ -204,9 +204,9 @@ class Pages:
         free: set[int] = set()
         while trunk and trunk not in free and (data := self._read(trunk)):
             free.add(trunk)
-            leaves = min(_number(data, 4, 4), self._usable // 4 - 2)
-            free.update(_number(data, 8 + 4 * leaf, 4) for leaf in range(leaves))
-            trunk = _number(data, 0, 4)
+            leaves = min(_read_number(data, 4, 4), self._usable // 4 - 2)
+            free.update(_read_number(data, 8 + 4 * leaf, 4) for leaf in range(leaves))
+            trunk = _read_number(data, 0, 4)
         return frozenset(free)
 
     def _read(self, number: int) -> bytes:
@@ -218,46 +218,46 @@ class Pages:
         if number in self._free:
             return FREE
         if number != self._known[0]:
-            self._known = (number, *_cells(self._read(number), 100 if number == 1 else 0, self._usable))
+            self._known = (number, *_list_cells(self._read(number), 100 if number == 1 else 0, self._usable))
         _, cells, kind = self._known
         return kind if kind == OTHER or any(within in cell for cell in cells) else UNUSED
 
 
-def _number(data: bytes, at: int, size: int) -> int:
+def _read_number(data: bytes, at: int, size: int) -> int:
     return int.from_bytes(data[at : at + size], "big")
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
     """The value, and where it ends."""
     value = 0
     for position in range(at, min(at + 8, len(data))):
         value = value << 7 | data[position] & 0x7F
         if data[position] < 0x80:
             return value, position + 1
-    return value << 8 | _number(data, at + 8, 1), at + 9
+    return value << 8 | _read_number(data, at + 8, 1), at + 9
 
 
-def _cells(data: bytes, start: int, usable: int) -> tuple[list[range], str]:
+def _list_cells(data: bytes, start: int, usable: int) -> tuple[list[range], str]:
     """The extent of every live cell of a b-tree page (header at `start`), and whether they are rows or an index."""
-    kind = {0x0D: ROW, 0x05: ROW, 0x0A: INDEX, 0x02: INDEX}.get(_number(data, start, 1), OTHER)
+    kind = {0x0D: ROW, 0x05: ROW, 0x0A: INDEX, 0x02: INDEX}.get(_read_number(data, start, 1), OTHER)
     if kind == OTHER or len(data) < usable:
         return [], OTHER
     inner = data[start] in (0x02, 0x05)
     pointers = start + (12 if inner else 8)
     cells = []
-    for pointer in range(pointers, min(pointers + 2 * _number(data, start + 3, 2), usable - 1), 2):
-        begin = _number(data, pointer, 2)
+    for pointer in range(pointers, min(pointers + 2 * _read_number(data, start + 3, 2), usable - 1), 2):
+        begin = _read_number(data, pointer, 2)
         at = begin + (4 if inner else 0)
-        payload, at = _varint(data, at)
+        payload, at = _read_varint(data, at)
         if data[start] == 0x05:  # the number just read is the row id, and there is no payload
             payload = 0
         elif data[start] == 0x0D:
-            _, at = _varint(data, at)
-        cells.append(range(begin, at + _local(payload, usable, kind)))
+            _, at = _read_varint(data, at)
+        cells.append(range(begin, at + _count_local(payload, usable, kind)))
     return cells, kind
 
 
-def _local(payload: int, usable: int, kind: str) -> int:
+def _count_local(payload: int, usable: int, kind: str) -> int:
     """Bytes of a payload that are kept in the cell, with the number of the first overflow page if there is one."""
     most = usable - 35 if kind == ROW else (usable - 12) * 64 // 255 - 23
     if payload <= most:

@@ -34,28 +34,28 @@ class Snappy:
                 break
             body, self._kept = self._kept[4 : 4 + size], self._kept[4 + size :]
             if kind == 0:
-                found += _snappy(body[4:], _CHUNK)
+                found += _unpack_snappy(body[4:], _CHUNK)
             elif kind == 1:
                 found += body[4:]
         return bytes(found)
 
 
-def blocks(value: bytes) -> Iterator[tuple[str, bytes]]:
+def unpack_blocks(value: bytes) -> Iterator[tuple[str, bytes]]:
     """What a value unpacks to if it is one bare block: of Snappy, or of LZ4 with its size before it."""
-    for form, unpack in (("snappy", _snappy), ("lz4", _lz4)):
+    for form, unpack in (("snappy", _unpack_snappy), ("lz4", _unpack_lz4)):
         try:
             yield form, unpack(value, _LARGEST)
         except (OSError, ValueError, RuntimeError, cramjam.DecompressionError, lz4.block.LZ4BlockError):
             continue
 
 
-def _snappy(block: bytes, most: int) -> bytes:
+def _unpack_snappy(block: bytes, most: int) -> bytes:
     if cramjam.snappy.decompress_raw_len(block) > most:
         raise ValueError("larger than what is unpacked")
     return bytes(cramjam.snappy.decompress_raw(block))
 
 
-def _lz4(block: bytes, most: int) -> bytes:
+def _unpack_lz4(block: bytes, most: int) -> bytes:
     if not 0 < int.from_bytes(block[:4], "little") <= min(most, 255 * len(block)):  # no block packs more
         raise ValueError("no size before it")
     return bytes(lz4.block.decompress(block))

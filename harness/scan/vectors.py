@@ -43,14 +43,14 @@ def _bfloat16(windows: Windows) -> Numbers:
 
 
 def _to_signed(windows: Windows) -> Numbers:
-    return _centre(windows.view("i1").astype("f8"))
+    return _subtract_mean(windows.view("i1").astype("f8"))
 
 
 def _to_unsigned(windows: Windows) -> Numbers:
-    return _centre(windows.astype("f8"))
+    return _subtract_mean(windows.astype("f8"))
 
 
-def _centre(values: Numbers) -> Numbers:
+def _subtract_mean(values: Numbers) -> Numbers:
     centred: Numbers = values - values.mean(axis=1, keepdims=True)
     return centred
 
@@ -78,7 +78,7 @@ class Vectors:
         if not (np.isfinite(norms).all() and (norms > 0).all()):
             raise ValueError("a vector is zero or not finite")
         self._units = stacked / norms
-        self._centred = _centre(self._units.astype("f8"))
+        self._centred = _subtract_mean(self._units.astype("f8"))
         self._centred /= np.maximum(np.linalg.norm(self._centred, axis=1, keepdims=True), np.finfo("f8").tiny)
         self._tables = {width: self._lookups(width) for width in LAYOUTS}
 
@@ -119,9 +119,9 @@ class Vectors:
             if not tables or len(raw) < size:
                 continue
             for phase in range(width):
-                words = _signs(raw, phase, width)
+                words = _read_signs(raw, phase, width)
                 for shift in range(8):
-                    starts = 8 * width * _candidates(words, shift, tables) + (width * shift + phase)
+                    starts = 8 * width * _find_candidates(words, shift, tables) + (width * shift + phase)
                     starts = starts[starts + size <= len(raw)]
                     for at in range(0, len(starts), BLOCK):
                         yield from self._compare(raw, starts[at : at + BLOCK], width)
@@ -141,7 +141,7 @@ class Vectors:
                 yield self._names[column], form, int(starts[row]), width * self._dims, cosine
 
 
-def _candidates(words: npt.NDArray[np.int64], shift: int, tables: Sequence[Windows]) -> npt.NDArray[np.int64]:
+def _find_candidates(words: npt.NDArray[np.int64], shift: int, tables: Sequence[Windows]) -> npt.NDArray[np.int64]:
     """Indices of the windows at 8 * index + shift numbers that every table admits."""
     codes = words >> shift & 0xFFFF
     seen = tables[0][codes]
@@ -152,7 +152,7 @@ def _candidates(words: npt.NDArray[np.int64], shift: int, tables: Sequence[Windo
     return found
 
 
-def _signs(raw: Windows, phase: int, width: int) -> npt.NDArray[np.int64]:
+def _read_signs(raw: Windows, phase: int, width: int) -> npt.NDArray[np.int64]:
     """At index i the signs of the 24 numbers from byte 8 * width * i + phase on, the first in the lowest bit."""
     packed = np.packbits(raw[phase + width - 1 :: width] >> 7, bitorder="little")
     bits = np.concatenate([packed, np.zeros(4, "u1")]).astype("i8")

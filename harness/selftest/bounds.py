@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from harness.compare.comparisons import compare_pairs
-from harness.compare.rows import COLD, DOMINANCE, DUMP, by_scenario
+from harness.compare.rows import COLD, DOMINANCE, DUMP, average_by_scenario
 from harness.model.cells import Cell
 from harness.model.results import Comparison
 from harness.selftest import control_plays
@@ -48,6 +48,6 @@ def compare_dominance(cells: Sequence[Cell]) -> list[Comparison]:
     return [
         each
         for measure in DOMINANCE
-        for values in [{name: by_scenario(measure, own) for name, own in rows.items()}]
+        for values in [{name: average_by_scenario(measure, own) for name, own in rows.items()}]
         for each in compare_pairs("dump", measure, pairs, values)
     ]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from harness.adapter import CAPABILITIES, Ack, Hit, Message, Scope, Source, applies
+from harness.adapter import CAPABILITIES, Ack, Hit, Message, Scope, Source, holds_at
 from harness.backend.registry import AdapterEntry
 from harness.gateway.meter import Meter
 from harness.log.reader import read
@@ -29,7 +29,7 @@ from harness.play.controls import GoldMemory, GoldStore
 from harness.play.environment import Environment, Settings
 from harness.play.trial import play_trial
 from harness.selftest.control_plays import TAKEN_AT_WORD
-from harness.selftest.local import LocalStores, PaperWorkTrees, whole
+from harness.selftest.local import LocalStores, PaperWorkTrees, require_whole
 from harness.selftest.proof import SEED, ScenarioProof
 
 CAN = ("ranked", "observe", "entries", "source", "created", "usage", "scope_org", "scope_repo", "scope_branch",
@@ -88,7 +88,7 @@ class Capture(GoldMemory):
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
         wanted = self._list_wanted(query)
-        return [hit for name, hit in self._held.items() if name in wanted and applies(hit.scope or Scope(), scope)][:k]
+        return [hit for name, hit in self._held.items() if name in wanted and holds_at(hit.scope or Scope(), scope)][:k]
 
     def _list_wanted(self, query: str) -> set[str]:
         """All that a question could be about, right or wrong."""
@@ -207,11 +207,11 @@ def list_lost(proof: ScenarioProof, make: type[Capture]) -> Lost:
         backend=name, scenario=proof.scenario.id, write_policy="append", noise=0, seed=SEED, reader=SCRIPTED,
         k=DEFAULT_K, budget=DEFAULT_BUDGET, feed="native",
     )  # fmt: skip
-    with leftovers.temporary() as folder:
+    with leftovers.make_temporary() as folder:
         settings = Settings(folder, {name: playable}, {proof.scenario.id: proof.story}, embedder=None)
         stores = _Capturing(make=make, proof=proof)
         with Environment(settings, stores=stores, work_trees=PaperWorkTrees()) as environment:
-            record = Record(whole(read(play_trial(trial, environment), environment.blobs)))
+            record = Record(require_whole(read(play_trial(trial, environment), environment.blobs)))
             return Counter(
                 (policy, loss.stage.name)
                 for policy in TAKEN_AT_WORD

@@ -63,18 +63,19 @@ def score_cheats(proof: ScenarioProof) -> dict[str, list[Cell]]:
     return {name: control_plays.score_scenario(proof, STORE, paper, NOISE, keeps) for name, keeps in asked.items()}
 
 
-def gains(stories: Sequence[CheatPlayed]) -> list[Gain]:
+def compute_gains(stories: Sequence[CheatPlayed]) -> list[Gain]:
     """The gains of each cheat where it gains most, over all stories."""
     found = []
     for name in CHEATS:
         each = [
-            Gain(name, measure, _best(stories, name, measure) - _best(stories, STORE, measure)) for measure in MEASURES
+            Gain(name, measure, _find_best(stories, name, measure) - _find_best(stories, STORE, measure))
+            for measure in MEASURES
         ]
         found.append(max(each, key=lambda gain: gain.gain))
     return found
 
 
-def _best(stories: Sequence[CheatPlayed], name: str, measure: str) -> float:
+def _find_best(stories: Sequence[CheatPlayed], name: str, measure: str) -> float:
     """The mean over the stories, with the reader that reaches most."""
     return max(_mean(stories, name, measure, policy) for policy in POLICIES)
 

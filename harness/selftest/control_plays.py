@@ -20,7 +20,7 @@ from harness.play.environment import Environment, Settings
 from harness.play.trial import play_trial
 from harness.repo.checks import WorkTrees
 from harness.selftest import local
-from harness.selftest.local import Keeps, LocalStores, PaperWorkTrees, whole
+from harness.selftest.local import Keeps, LocalStores, PaperWorkTrees, require_whole
 from harness.selftest.proof import SEED, Count, ScenarioProof
 from harness.text.classify import Classifier
 
@@ -97,15 +97,15 @@ def _log(
         backend=backend, scenario=proof.scenario.id, write_policy="append" if backend else None, noise=noise, seed=seed,
         reader=SCRIPTED, k=k, budget=budget,
     )  # fmt: skip
-    with leftovers.temporary() as folder:
+    with leftovers.make_temporary() as folder:
         settings = Settings(
             folder,
-            {backend: local.playable(backend)} if backend else {},
+            {backend: local.make_playable(backend)} if backend else {},
             {proof.scenario.id: proof.story},
             embedder=None,
         )
         with Environment(settings, stores=LocalStores(keeps), work_trees=work_trees) as environment:
-            yield whole(read(play_trial(trial, environment), environment.blobs))
+            yield require_whole(read(play_trial(trial, environment), environment.blobs))
 
 
 def _see(proof: ScenarioProof, log: Log) -> PlayedStory:

@@ -33,7 +33,7 @@ from harness.play.reuse import Reuse
 from harness.play.story import Story
 from harness.play.trial import load, play_trial
 from harness.selftest import local
-from harness.selftest.local import LocalStores, PaperWorkTrees, whole
+from harness.selftest.local import LocalStores, PaperWorkTrees, require_whole
 from harness.selftest.proof import SEED
 from tasks import loader
 
@@ -86,7 +86,7 @@ class FaultPlayer:
     ) -> None:
         self._story, self._root, self._gateway = story, root, gateway
         self._folder = Folder(root)
-        controls = {each: local.playable(each) for each in ORACLES}
+        controls = {each: local.make_playable(each) for each in ORACLES}
         self._settings = Settings(root, {**controls, **playables}, {story.scenario.id: story}, deadlines=deadlines)
         self._reuse = None
         if kept is not None:
@@ -128,7 +128,7 @@ class FaultPlayer:
                 if environment is None:
                     stores = stack.enter_context(lend())
                     environment = stack.enter_context(Environment(self._settings, stores=stores, work_trees=PAPER))
-                log = whole(load(trial, play_trial(trial, environment), environment.blobs))
+                log = require_whole(load(trial, play_trial(trial, environment), environment.blobs))
                 if self._reuse:
                     self._reuse.keep(trial, log)
                 yield Play(log, self._reuse.key(trial) if self._reuse else None, None)
@@ -138,7 +138,7 @@ class FaultPlayer:
             return None
         if not (path := self._reuse.restore(trial, self._folder)):
             return None
-        return Play(whole(load(trial, path, self._folder.blobs)), self._reuse.key(trial), day)
+        return Play(require_whole(load(trial, path, self._folder.blobs)), self._reuse.key(trial), day)
 
     def _open_children(self) -> AbstractContextManager[Stores]:
         return Children.opened(self._gateway, self._root, self._settings.deadlines, Embedder.dims)
@@ -146,7 +146,7 @@ class FaultPlayer:
 
 def describe(name: str, reference: str) -> Playable:
     """An adapter of ours under another name, as it describes itself in this process."""
-    made = local.playable(reference)
+    made = local.make_playable(reference)
     source = sources.digest_module(reference.partition(":")[0])
     return replace(
         made,

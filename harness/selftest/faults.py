@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
-from harness.machine.containment import degree
+from harness.machine.containment import find_degree
 from harness.machine.modules import import_all
 from harness.metrics.trust import BY_CHANCE
 from harness.metrics.trust.speed import TAILS
@@ -104,7 +104,7 @@ class FaultNameError(Exception):
 
 def list_planted(names: Sequence[str] = ()) -> tuple[PlantedFault, ...]:
     """All planted faults that this machine can hold off, or those of these names. Raises FaultNameError."""
-    known = {made.__name__: made for made in FAULTS if not made.contained or degree() != "module path only"}
+    known = {made.__name__: made for made in FAULTS if not made.contained or find_degree() != "module path only"}
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=3)
@@ -138,15 +138,15 @@ def judge(
         for name, measure in sound.items()
         if name in found and (move := find_move(definitions[name], measure, found[name]))
     }
-    gained = [name for name in fault.never if name in sound and gains(definitions[name], sound[name], found[name])]
-    return FaultRow(fault, moves, tuple(_breaches(fault, moves, gained, families)))
+    gained = [name for name in fault.never if name in sound and is_gain(definitions[name], sound[name], found[name])]
+    return FaultRow(fault, moves, tuple(_list_breaches(fault, moves, gained, families)))
 
 
-def gains(definition: Definition, sound: Measure, found: Measure) -> bool:
+def is_gain(definition: Definition, sound: Measure, found: Measure) -> bool:
     """Whether `found` is better than what the reference reaches, or cannot be told to be no better."""
     if not isinstance(sound, Measured) or not isinstance(found, Measured):
         return sound.status != found.status
-    return abs(found.value - sound.value) > SLACK and _below(definition.better, found.value, sound.value)
+    return abs(found.value - sound.value) > SLACK and _is_below(definition.better, found.value, sound.value)
 
 
 def find_move(definition: Definition, sound: Measure, found: Measure) -> Move | None:
@@ -174,14 +174,14 @@ def _value(definition: Definition, sound: float, found: float) -> Move | None:
         return None
     if definition.better == "neither":
         return "other"
-    return "worse" if _below(definition.better, sound, found) else None
+    return "worse" if _is_below(definition.better, sound, found) else None
 
 
-def _below(better: Better, sound: float, found: float) -> bool:
+def _is_below(better: Better, sound: float, found: float) -> bool:
     return found < sound if better == "higher" else found > sound
 
 
-def _breaches(
+def _list_breaches(
     fault: PlantedFault, moves: Mapping[str, Move], gained: Sequence[str], families: Mapping[str, str]
 ) -> Iterator[Breach]:
     yield from _find_misnamed(fault, families)

@@ -19,7 +19,7 @@ TIMES = 20
 
 def judge_checks(proof: ScenarioProof, work_trees: WorkTrees) -> Count:
     """How many checks hold in every way in which their job can be done with at most one wrong decision."""
-    good = [_job(proof, work_trees, session, job) for session, job in proof.scenario.jobs()]
+    good = [_check_job(proof, work_trees, session, job) for session, job in proof.scenario.jobs()]
     return Count(sum(good), sum(len(job.decisions) for _, job in proof.scenario.jobs()))
 
 
@@ -31,34 +31,37 @@ def try_out(proof: ScenarioProof, work_trees: WorkTrees) -> Count:
     for session, job in proof.scenario.jobs():
         done = work_trees.do(proof.repo, session.commit, job, {each.id: each.right.value for each in job.decisions})
         good += sum(
-            _prints(proof, job, each, "after all right options", done, each.right.value) for each in job.decisions
+            _prints_wanted(proof, job, each, "after all right options", done, each.right.value)
+            for each in job.decisions
         )
-        _runs(proof, job, done)
+        _run_repeatedly(proof, job, done)
     return Count(good, sum(len(job.decisions) for _, job in proof.scenario.jobs()))
 
 
-def _prints(proof: ScenarioProof, job: Job, decision: Decision, when: str, work: Work, wanted: str | None) -> bool:
+def _prints_wanted(
+    proof: ScenarioProof, job: Job, decision: Decision, when: str, work: Work, wanted: str | None
+) -> bool:
     check = next(check for check in work.checks if check.decision == decision.id)
     if check.value == wanted:
         return True
-    last = f": {line}" if check.exit and (line := _last_line(check)) else ""
+    last = f": {line}" if check.exit and (line := _read_last_line(check)) else ""
     outcome = f"prints '{check.value}'" if check.value is not None else f"prints nothing (exit {check.exit}{last})"
     proof.breach(f"jobs.{job.id}.{decision.id}.check", f"{outcome} {when}, not {wanted or 'nothing'}")
     return False
 
 
-def _last_line(ran: Check) -> str:
+def _read_last_line(ran: Check) -> str:
     """What a command said last, as it may tell why it failed."""
     return next((line.strip() for line in reversed(ran.output.splitlines()) if line.strip()), "")[:200]
 
 
-def _runs(proof: ScenarioProof, job: Job, work: Work) -> None:
+def _run_repeatedly(proof: ScenarioProof, job: Job, work: Work) -> None:
     for ran in work.ran:
         if ran.exit:
             proof.breach(f"jobs.{job.id}.run", f"'{' '.join(ran.command)}' exits {ran.exit} after all right options")
 
 
-def _job(proof: ScenarioProof, work_trees: WorkTrees, session: Session, job: Job) -> int:
+def _check_job(proof: ScenarioProof, work_trees: WorkTrees, session: Session, job: Job) -> int:
     """The decisions of a job whose checks hold: each way to do it, against each layer of tests."""
 
     def do(values: Values) -> Work:
@@ -66,7 +69,7 @@ def _job(proof: ScenarioProof, work_trees: WorkTrees, session: Session, job: Job
 
     right: Values = {decision.id: decision.right.value for decision in job.decisions}
     before, after = do(dict.fromkeys(right)), do(right)
-    _runs(proof, job, after)
+    _run_repeatedly(proof, job, after)
     good = _passes(proof, job, "after all right options", after)
     hangs = any(check.exit == command.LATE for check in after.checks)
     good &= not hangs and _is_steady(proof, session, job, right)
@@ -74,12 +77,12 @@ def _job(proof: ScenarioProof, work_trees: WorkTrees, session: Session, job: Job
     for decision in job.decisions:
         holds = [
             _leaves_open(proof, job, decision, before),
-            _prints(proof, job, decision, "after all right options", after, decision.right.value),
+            _prints_wanted(proof, job, decision, "after all right options", after, decision.right.value),
         ]
         for value in decision.list_values():
             if value != decision.right.value:
                 when, done = f"after the one wrong option '{value}'", do({**right, decision.id: value})
-                holds += [_prints(proof, job, decision, when, done, value), _passes(proof, job, when, done)]
+                holds += [_prints_wanted(proof, job, decision, when, done, value), _passes(proof, job, when, done)]
         bad |= {decision.id} if not all(holds) else set()
     return len(job.decisions) - len(bad) if good else 0
 
@@ -89,7 +92,7 @@ def _leaves_open(proof: ScenarioProof, job: Job, decision: Decision, work: Work)
     has no value.
     """
     if not decision.in_code:
-        return _prints(proof, job, decision, "before the job", work, None)
+        return _prints_wanted(proof, job, decision, "before the job", work, None)
     check = next(check for check in work.checks if check.decision == decision.id)
     if check.value != decision.right.value:
         return True
@@ -102,7 +105,7 @@ def _passes(proof: ScenarioProof, job: Job, when: str, work: Work) -> bool:
     for ran in work.visible:
         if ran.exit:
             words = " ".join(ran.command)
-            proof.breach(f"jobs.{job.id}.visible", f"'{words}' exits {ran.exit} {when}: {_last_line(ran)}")
+            proof.breach(f"jobs.{job.id}.visible", f"'{words}' exits {ran.exit} {when}: {_read_last_line(ran)}")
             return False
     return True
 

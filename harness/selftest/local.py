@@ -30,9 +30,9 @@ Keeps = Callable[[Item, Sequence[Item]], bool]
 """Whether a store that drops some of what it is told keeps an item of a batch."""
 
 
-def adapter(name: str) -> Adapter:
+def make_adapter(name: str) -> Adapter:
     """The adapter behind a registered name or `module:Class`."""
-    reference = _entry(name).reference
+    reference = _find_entry(name).reference
     if reference is None:
         raise registry.RegistryError(f"backend '{name}' is no adapter: it needs gold")
     module, _, attribute = reference.partition(":")
@@ -41,7 +41,7 @@ def adapter(name: str) -> Adapter:
 
 
 @cache
-def _entry(name: str) -> registry.AdapterEntry:
+def _find_entry(name: str) -> registry.AdapterEntry:
     """Once a name: a proof plays hundreds of trials, and each look reads what every installed package registers."""
     return registry.find(Spec(adapter=name))
 
@@ -70,7 +70,7 @@ class LocalHost:
     """A space for one trial; what reopens is the store in `root`."""
 
     def __init__(self, backend: Backend, root: Path, seed: int, keeps: Keeps | None) -> None:
-        self._adapter, self.backend, self.root, self._keeps = adapter(backend.name), backend, root, keeps
+        self._adapter, self.backend, self.root, self._keeps = make_adapter(backend.name), backend, root, keeps
         self._space = Space(str(root), "", "", 0, seed)
 
     def open(self) -> Handle:
@@ -134,18 +134,18 @@ class PaperWorkTrees(WorkTrees):
         return Work("", (), tuple(seen))
 
 
-def whole(log: T) -> T:
+def require_whole(log: T) -> T:
     """Raises RuntimeError if it ends because we broke: then it proves nothing."""
     if not log.final:
         raise RuntimeError(f"{log.trial.id}: {log.end.fault.message if log.end and log.end.fault else 'it has no end'}")
     return log
 
 
-def playable(name: str) -> Playable:
+def make_playable(name: str) -> Playable:
     """A control or an adapter of ours, as it describes itself in this process and as a run would play it."""
-    spec, entry = Spec(adapter=name), _entry(name)
+    spec, entry = Spec(adapter=name), _find_entry(name)
     if entry.reference is None:
         return Playable(entry, spec, controls.describe(name))
-    made = adapter(name)
+    made = make_adapter(name)
     support = {word: Declared(level=said.level, note=said.note) for word, said in made.support.items()}
     return Playable(entry, spec, Backend(name=name, version=made.version(), support=support, control=entry.control))

@@ -70,7 +70,7 @@ class Bench(NamedTuple):
     @property
     def kept(self) -> TrialCache:
         """A place of its own: work is believed here, so that no play may be taken for one of a run."""
-        return TrialCache(paths.proofs(self.cache) / "measures")
+        return TrialCache(paths.find_proofs(self.cache) / "measures")
 
 
 class Reached(NamedTuple):
@@ -153,7 +153,7 @@ def _forget_breaches(kept: TrialCache, rows: Sequence[FaultRow], found: Mapping[
 def _measure(bench: Bench, contender: Contender) -> Reached:
     player = _open_player(bench)
     plays = player.play(contender.name, contender.older, contender.families)
-    families = {_family(each): each for each in plays}
+    families = {_name_family(each): each for each in plays}
     return Reached(
         score(plays, player.controls),
         {family: each.key for family, each in families.items()},
@@ -161,7 +161,7 @@ def _measure(bench: Bench, contender: Contender) -> Reached:
     )
 
 
-def _family(play: Play) -> str:
+def _name_family(play: Play) -> str:
     return play.log.trial.drill if isinstance(play.log, Transcript) else STORY
 
 
@@ -189,7 +189,7 @@ def _open_player(bench: Bench) -> FaultPlayer:
         tempfile.tempdir = str(MEMORY)
     stack = ExitStack()
     atexit.register(stack.close)
-    root = stack.enter_context(leftovers.temporary())
+    root = stack.enter_context(leftovers.make_temporary())
     embeddings = stack.enter_context(closing(EmbeddingCache(bench.cache / "embeddings.sqlite", Embedder())))
     gateway = stack.enter_context(Gateway(embeddings, StandIn()))
     references = {each.name: each.adapter for each in bench.contenders}

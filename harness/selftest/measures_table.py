@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.report.words import plain
+from harness.report.words import make_plain
 from harness.selftest.faults import FLAGS, FaultRow, Matrix, list_proven
 
 
@@ -36,10 +36,10 @@ def show(matrix: Matrix, out: Console) -> None:
 
 def _make_cells(row: FaultRow) -> Iterator[Text]:
     """What must flag it stands by itself; of the rest, what may move is counted, and what must not is named."""
-    yield Text(plain(row.fault.name), style="" if not row.breaches else "bold red")
+    yield Text(make_plain(row.fault.name), style="" if not row.breaches else "bold red")
     words = [(name, "" if row.moves.get(name) in FLAGS else "bold red") for name in row.fault.must]
     wrong = {breach.key for breach in row.breaches} - set(row.fault.must)
     others = [name for name in row.moves if name not in row.fault.must]
     words += [(f"+{sum(name not in wrong for name in others)}", "dim")] * bool(set(others) - wrong)
     words += [(name, "bold red") for name in others if name in wrong]
-    yield Text(", ").join(Text(plain(word), style=style) for word, style in words)
+    yield Text(", ").join(Text(make_plain(word), style=style) for word, style in words)

@@ -80,9 +80,11 @@ def measure_leaning(proof: ScenarioProof) -> Leaning:
         if fact not in texts or before not in texts:
             continue
         of += 1
-        picked += _pick(_words(question), texts[fact], texts[before])
-        rare_words = _words(question) & rare
-        now, then = (rare_words & {word for text in texts[name] for word in _words(text)} for name in (fact, before))
+        picked += _pick(_split_words(question), texts[fact], texts[before])
+        rare_words = _split_words(question) & rare
+        now, then = (
+            rare_words & {word for text in texts[name] for word in _split_words(text)} for name in (fact, before)
+        )
         if bool(now - then) is not bool(then - now):
             sides["current" if now - then else "superseded"].append(f"{key} ({', '.join(sorted(now ^ then))})")
     found = Leaning(len(sides["current"]), len(sides["superseded"]), of, picked)
@@ -100,7 +102,7 @@ def measure_leaning(proof: ScenarioProof) -> Leaning:
 def _pick(asked: set[str], now: Iterable[str], then: Iterable[str]) -> float:
     """1 where the current rule has more of the words for its length, 0 where the one before has, else a half."""
     current, before = (max(len(asked & words) / len(words) ** 0.5 if words else 0.0
-                           for words in map(_words, texts)) for texts in (now, then))  # fmt: skip
+                           for words in map(_split_words, texts)) for texts in (now, then))  # fmt: skip
     return 1.0 if current > before else 0.5 if current == before else 0.0
 
 
@@ -132,10 +134,10 @@ def _list_questions(proof: ScenarioProof) -> Iterator[tuple[str, str, str, str]]
 
 
 def _find_rare(texts: Iterable[str]) -> set[str]:
-    every = [_words(text) for text in texts]
+    every = [_split_words(text) for text in texts]
     seen = Counter(word for words in every for word in words)
     return {word for word, times in seen.items() if times <= max(1, RARE * len(every))}
 
 
-def _words(text: str) -> set[str]:
+def _split_words(text: str) -> set[str]:
     return set(WORD.findall(text.casefold())) - ASKING

@@ -15,7 +15,7 @@ from harness.model.scenario import Session
 from harness.model.trial import DEFAULT_K, READ_POLICIES, ReadPolicy
 from harness.repo.checks import WorkTrees
 from harness.selftest.control_plays import list_decisions, play_scenario
-from harness.selftest.local import adapter
+from harness.selftest.local import make_adapter
 from harness.selftest.proof import Count, ScenarioProof
 
 ALL = 10_000
@@ -79,17 +79,21 @@ def measure_pool(proof: ScenarioProof, work_trees: WorkTrees, scoped: bool) -> P
         solved,
         Count(sum(end.origin == "memory" and end.outcome in ("stale", "lure") for end in newest), len(cases)),
         Count(sum(_misleads(proof, session, decision) for session, _, decision in cases), len(cases)),
-        Count(sum(not _stands(proof, session, decision.right.fact) for session, _, decision in cases), len(cases)),
+        Count(
+            sum(not _is_cited_still(proof, session, decision.right.fact) for session, _, decision in cases), len(cases)
+        ),
         Count(sum(event.pool > DEFAULT_K for event in probes), len(probes)),
         tuple(dict.fromkeys(event.ref for event in probes if event.pool <= DEFAULT_K)),
     )
 
 
 def _misleads(proof: ScenarioProof, session: Session, decision: Decision) -> bool:
-    return any(option.verdict == "stale" and _stands(proof, session, option.fact) for option in decision.options)
+    return any(
+        option.verdict == "stale" and _is_cited_still(proof, session, option.fact) for option in decision.options
+    )
 
 
-def _stands(proof: ScenarioProof, session: Session, name: str) -> bool:
+def _is_cited_still(proof: ScenarioProof, session: Session, name: str) -> bool:
     """Whether the cited line of a fact is still in the repository at a session's commit."""
     source = proof.scenario.by_id[name].source
     if source is None or source.commit is None or source.path is None or source.line is None:
@@ -120,8 +124,8 @@ def estimate_chance(proof: ScenarioProof, backend: str = "random", k: int = DEFA
     """Draws for the story's first question that has an answer among at least 2k memories; None: it has none."""
     items = [Item(fact.plain.text, proof.scenario.home(fact), fact.since.isoformat(), fact.type)
              for fact in proof.scenario.facts]  # fmt: skip
-    made = adapter(backend)
-    with leftovers.temporary() as root:
+    made = make_adapter(backend)
+    with leftovers.make_temporary() as root:
         made.open(Space(str(root), "", "", 0, 0)).remember(items)
         for session, probe in proof.scenario.probes():
             place, at, query = proof.scenario.place(session), session.at.isoformat(), probe.ask.phrasings()[0][1]

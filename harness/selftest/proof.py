@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from harness.model.scenario import Scenario
-from harness.play.engine import canaries
+from harness.play.engine import make_canaries
 from harness.play.story import Story
 from harness.repo.checkout import Repo
 from harness.text.classify import Classifier
@@ -52,7 +52,7 @@ class ScenarioProof:
 
     @cached_property
     def canaries(self) -> dict[str, str]:
-        return canaries(self.scenario, SEED)
+        return make_canaries(self.scenario, SEED)
 
     @cached_property
     def classifier(self) -> Classifier:

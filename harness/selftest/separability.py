@@ -64,10 +64,10 @@ class Apart(NamedTuple):
         return self.area > BOUNDS[self.kind]
 
 
-def ready() -> None:
+def require_classifier() -> None:
     """MissingError if the classifier is not installed."""
     if find_spec("sklearn") is None:
-        raise MissingError(extras.lacks("sklearn", "the proof of a suite"))
+        raise MissingError(extras.explain_lack("sklearn", "the proof of a suite"))
 
 
 def list_items(proof: ScenarioProof, amount: int = AMOUNT) -> list[ItemRow]:
@@ -75,14 +75,14 @@ def list_items(proof: ScenarioProof, amount: int = AMOUNT) -> list[ItemRow]:
     made = noise.draw_with_donors(proof.scenario, proof.repo, proof.classifier, amount, SEED)
     homes = {written.name: story for written, story in made}
     return [
-        ItemRow(_kind(written), proof.scenario.id, homes.get(written.name, proof.scenario.id), written.item, len(batch),
-            at / max(1, len(batch) - 1))
+        ItemRow(_read_kind(written), proof.scenario.id, homes.get(written.name, proof.scenario.id), written.item,
+            len(batch), at / max(1, len(batch) - 1))
         for batch in list_batches(proof, amount)
         for at, written in enumerate(batch)
     ]  # fmt: skip
 
 
-def _kind(written: Written) -> ItemKind:
+def _read_kind(written: Written) -> ItemKind:
     word = written.name.partition(":")[0]
     return "noise" if word == "noise" else "remark" if word == "remark" else "fact"
 
@@ -99,19 +99,19 @@ def _measure_kind(kind: ItemKind, found: Sequence[ItemRow]) -> Apart:
     from threadpoolctl import threadpool_limits
 
     areas: dict[str, list[float]] = {"metadata and style": [], "letters": []}
-    plain = np.array([features(row) for row in found])
-    for train, test in _folds(found):
+    plain = np.array([list_features(row) for row in found])
+    for train, test in _split_folds(found):
         with threadpool_limits(1):  # more threads are slower on so little, and add up in another order
             if len(set(labels[test])) < 2 or len(set(labels[train])) < 2:
                 continue
-            for name, scores in _scores(found, plain, labels, train, test):
+            for name, scores in _score_fold(found, plain, labels, train, test):
                 areas[name].append(float(roc_auc_score(labels[test], scores)))
     cases = int(labels.sum())
     best = max(sum(each) / len(each) if each else 0.5 for each in areas.values())
     return Apart(kind, best, cases, len(found) - cases)
 
 
-def _folds(found: Sequence[ItemRow]) -> Iterator[tuple[Any, Any]]:
+def _split_folds(found: Sequence[ItemRow]) -> Iterator[tuple[Any, Any]]:
     """Stories are held out; no sentence of a story that is held out is learnt from, nor asked about if it was."""
     stories = sorted({row.story for row in found})
     for seed in range(ROUNDS):
@@ -122,7 +122,7 @@ def _folds(found: Sequence[ItemRow]) -> Iterator[tuple[Any, Any]]:
             yield np.flatnonzero(~inside.any(axis=1)), np.flatnonzero(inside.all(axis=1))
 
 
-def _scores(found: Sequence[ItemRow], plain: Any, labels: Any, train: Any, test: Any) -> Iterator[tuple[str, Any]]:
+def _score_fold(found: Sequence[ItemRow], plain: Any, labels: Any, train: Any, test: Any) -> Iterator[tuple[str, Any]]:
     from scipy.sparse import hstack
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -147,7 +147,7 @@ def style(text: str) -> str:
     return re.sub(r"\d", "0", re.sub(r"\bcw[0-9a-f]{20}\b", "cw", text))
 
 
-def features(row: ItemRow) -> list[float]:
+def list_features(row: ItemRow) -> list[float]:
     """What is seen of an item without reading it."""
     item, text = row.item, row.item.text
     source, at = item.source, datetime.fromisoformat(item.at)

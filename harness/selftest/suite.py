@@ -83,26 +83,26 @@ class SelfTest:
 def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | None = None) -> SelfTest:
     """Proves the scenarios of these files, side by side."""
     if len(files) >= ENOUGH and not all(file.absolute().parent.name == MINED for file in files):
-        separability.ready()
+        separability.require_classifier()
     work_trees, breaches, proofs, unproven = WorkTrees(), [], [], list[Breach]()
     for file in files:
         if problems := loader.validate(file, fixtures, cache):
-            breaches += [_broken(file, line) for line in problems]
+            breaches += [_report_broken(file, line) for line in problems]
         else:
             ((scenario, repo),) = loader.load([file], fixtures, cache)
             if missing := find_missing(scenario):
-                unproven.append(_lacks(file, missing))
+                unproven.append(_report_missing(file, missing))
             else:
                 proofs.append(ScenarioProof(file, scenario, repo))
     with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="proof") as pool:
         rows = list(pool.map(lambda each: prove_scenario(each, work_trees), proofs))
     many = len([each for each in rows if each.told]) >= ENOUGH
     apart = separability.measure_separability([each for row in rows for each in row.told]) if many else []
-    gains = cheats.gains([row.cheated for row in rows]) if many else []
+    gains = cheats.compute_gains([row.cheated for row in rows]) if many else []
     drawn = next((found for each in proofs if (found := pool_baselines.estimate_chance(each)) is not None), None)
     for each in proofs:
         breaches += each.breaches
-    breaches += [*judge(rows, drawn), *_alike(apart, gains)]
+    breaches += [*judge(rows, drawn), *_check_alike(apart, gains)]
     notes = (*unproven, *(note for each in proofs for note in each.notes))
     return SelfTest(tuple(rows), tuple(breaches), notes, drawn, tuple(apart), tuple(gains))
 
@@ -116,7 +116,7 @@ def validate(files: Sequence[Path], fixtures: Path, cache: Path) -> list[str]:
             return found
         ((scenario, repo),) = loader.load([file], fixtures, cache)
         if missing := find_missing(scenario):
-            return [str(_lacks(file, missing))]
+            return [str(_report_missing(file, missing))]
         proof = ScenarioProof(file, scenario, repo)
         text_checks.check_texts(proof)
         job_checks.try_out(proof, work_trees)
@@ -126,11 +126,11 @@ def validate(files: Sequence[Path], fixtures: Path, cache: Path) -> list[str]:
         return [line for found in pool.map(problems, files) for line in found]
 
 
-def _lacks(file: Path, missing: Sequence[str]) -> Breach:
+def _report_missing(file: Path, missing: Sequence[str]) -> Breach:
     return Breach(file, "needs", f"not proven: its tests need {' and '.join(missing)}, not installed here")
 
 
-def _broken(file: Path, line: str) -> Breach:
+def _report_broken(file: Path, line: str) -> Breach:
     key, _, reason = line.removeprefix(f"{file}: ").partition(": ")
     return Breach(file, key, reason)
 
@@ -175,11 +175,11 @@ def judge(rows: Sequence[ScenarioRow], drawn: pool_baselines.Chance | None) -> I
         return  # nobody wrote traps into a history
     for name, pools in (("full pool", [each.open_ for each in rows]), ("scoped pool", [each.scoped for each in rows])):
         for policy in READ_POLICIES:
-            solved = total(pool.solved[policy] for pool in pools)
+            solved = sum_counts(pool.solved[policy] for pool in pools)
             if share(solved) > SOLVED:
                 yield Breach("suite", policy, f"solves {share(solved):.0%} of the decisions from the {name}; "
                              f"at most {SOLVED:.0%} may be")  # fmt: skip
-        wrong = total(pool.newest_wrong for pool in pools)
+        wrong = sum_counts(pool.newest_wrong for pool in pools)
         if share(wrong) < MISLED:
             yield Breach("suite", "newest", f"the newest entry of the {name} is wrong in {share(wrong):.0%} of the "
                          f"decisions; at least {MISLED:.0%} are needed")  # fmt: skip
@@ -194,7 +194,7 @@ def judge(rows: Sequence[ScenarioRow], drawn: pool_baselines.Chance | None) -> I
                      f"exposure and tokens at noise {bounds.NOISE}; it must lose in one of them")  # fmt: skip
 
 
-def _alike(apart: Iterable[separability.Apart], gains: Iterable[cheats.Gain]) -> Iterator[Breach]:
+def _check_alike(apart: Iterable[separability.Apart], gains: Iterable[cheats.Gain]) -> Iterator[Breach]:
     """What may not be told apart by how it is told, and who may not gain by trying."""
     for each in apart:
         if each.open:
@@ -206,7 +206,7 @@ def _alike(apart: Iterable[separability.Apart], gains: Iterable[cheats.Gain]) ->
                          f"at most {cheats.BOUND:.2f} may be")  # fmt: skip
 
 
-def total(counts: Iterable[Count]) -> Count:
+def sum_counts(counts: Iterable[Count]) -> Count:
     """Cases of several counts, put together."""
     pairs = list(counts)
     return Count(sum(each.hits for each in pairs), sum(each.of for each in pairs))

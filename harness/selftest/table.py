@@ -14,11 +14,11 @@ from harness.compare.rows import DUMP
 from harness.model.results import Comparison
 from harness.model.trial import DEFAULT_K, READ_POLICIES
 from harness.report import words
-from harness.report.words import plain
+from harness.report.words import make_plain
 from harness.selftest import bounds, capture_faults, cheats, overlap, separability
 from harness.selftest.pool_baselines import Pooling
 from harness.selftest.proof import Count
-from harness.selftest.suite import ENOUGH, MISLED, SOLVED, ScenarioRow, SelfTest, share, total
+from harness.selftest.suite import ENOUGH, MISLED, SOLVED, ScenarioRow, SelfTest, share, sum_counts
 
 HEADS = (
     "checks", "oracle", "stale", "none", "texts", "silent", "pool>k", "cold", "trust", "new", "verify", "misled",
@@ -27,13 +27,13 @@ HEADS = (
 
 def show(report: SelfTest, out: Console) -> None:
     """Prints what was proven. Everything is `Text`, so no text of a scenario is taken for markup."""
-    out.print(_table(report), soft_wrap=False)
-    for line in ["", *_suite(report), *(["", "worth knowing"] if report.notes else []), *map(str, report.notes)]:
-        for part in textwrap.wrap(plain(line), max(out.width, 80), subsequent_indent="  ") or [""]:
+    out.print(_make_table(report), soft_wrap=False)
+    for line in ["", *_list_suite(report), *(["", "worth knowing"] if report.notes else []), *map(str, report.notes)]:
+        for part in textwrap.wrap(make_plain(line), max(out.width, 80), subsequent_indent="  ") or [""]:
             out.print(Text(part), soft_wrap=True)
 
 
-def _table(report: SelfTest) -> Table:
+def _make_table(report: SelfTest) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("scenario", no_wrap=True)
     for head in HEADS:
@@ -43,15 +43,15 @@ def _table(report: SelfTest) -> Table:
         own, _, name = row.scenario.partition("/")
         if own != kind:
             kind = own
-            table.add_row(Text(plain(kind), style="bold"))
-        table.add_row(Text(plain(name)), *_make_cells(row))
+            table.add_row(Text(make_plain(kind), style="bold"))
+        table.add_row(Text(make_plain(name)), *_make_cells(row))
     return table
 
 
 def _make_cells(row: ScenarioRow) -> Iterator[Text]:
-    silent = total([row.names, row.noise])
-    for count in (row.checks, row.oracle, row.stale, total([row.none, row.refusal]), row.texts, silent):
-        yield _proven(count)
+    silent = sum_counts([row.names, row.noise])
+    for count in (row.checks, row.oracle, row.stale, sum_counts([row.none, row.refusal]), row.texts, silent):
+        yield _format_count(count)
     yield Text(str(row.open_.large))
     yield Text(str(row.cold))
     for policy in READ_POLICIES:
@@ -60,7 +60,7 @@ def _make_cells(row: ScenarioRow) -> Iterator[Text]:
     yield Text(" ".join(str(count.hits) for count in misled))
 
 
-def _proven(count: Count) -> Text:
+def _format_count(count: Count) -> Text:
     """A count alone is good; with what is missing beside it, it is not."""
     return Text(str(count.of)) if count.hits == count.of else Text(str(count), style="bold red")
 
@@ -74,7 +74,7 @@ trust, new, verify: decisions that these readers solve from the full pool;
 misled: decisions in which the newest entry is wrong, the source at HEAD misleads, only memory knows"""
 
 
-def _suite(report: SelfTest) -> list[str]:
+def _list_suite(report: SelfTest) -> list[str]:
     rows = report.rows
     judged = "" if len(rows) >= ENOUGH else f" (not judged below {ENOUGH} scenarios)"
     pools = {
@@ -83,13 +83,13 @@ def _suite(report: SelfTest) -> list[str]:
     }
     lines = [" ".join(EXPLAINED.split()), ""]
     for name, each in pools.items():
-        wrong = total(pool.newest_wrong for pool in each)
+        wrong = sum_counts(pool.newest_wrong for pool in each)
         lines.append(f"full pool, {name}: {_show_solved(each)}; at most {SOLVED:.0%} may be{judged}")
         lines.append(f"  newest entry wrong: {_show_share(wrong)}; at least {MISLED:.0%} must be{judged}")
     head, told, large = (
-        total(getattr(row.open_, key) for row in rows) for key in ("head_misleads", "only_memory", "large")
+        sum_counts(getattr(row.open_, key) for row in rows) for key in ("head_misleads", "only_memory", "large")
     )
-    cold = total(row.cold for row in rows)
+    cold = sum_counts(row.cold for row in rows)
     misled, knows, right = map(_show_share, (head, told, cold))
     lines.append(f"HEAD misleads: {misled}; only memory knows: {knows}; cold is right: {right}")
     lean = overlap.add(row.leaning for row in rows)
@@ -123,7 +123,7 @@ def _suite(report: SelfTest) -> list[str]:
         shown = ", ".join(f"{each.cheat} {each.gain:+.2f}" for each in report.gains)
         lines.append(f"gained by keeping only what looks like an answer, at most {cheats.BOUND:.2f} may be: {shown}")
     lines += capture_faults.describe([row.captured for row in rows if row.captured])
-    lines.append(f"refusal: {total(row.refusal for row in rows)} decisions end as without a memory")
+    lines.append(f"refusal: {sum_counts(row.refusal for row in rows)} decisions end as without a memory")
     return lines
 
 
@@ -131,14 +131,14 @@ def _describe_comparisons(compared: Sequence[Comparison]) -> str:
     """`against bm25: answers recalled .59 to .51, ...`: the means of both, in the order of the measures."""
     told: dict[str, list[str]] = {}
     for each in compared:
-        show = words.number if each.measure == "tokens_total" else words.share
+        show = words.format_number if each.measure == "tokens_total" else words.share
         values = f"{show(each.left_value)} to {show(each.right_value)}"
         told.setdefault(each.right, []).append(f"{words.measure_name(each.measure)} {values}")
     return "; ".join(f"against {name}: {', '.join(values)}" for name, values in told.items())
 
 
 def _show_solved(pools: list[Pooling]) -> str:
-    shares = (f"{policy} solves {share(total(p.solved[policy] for p in pools)):.0%}" for policy in READ_POLICIES)
+    shares = (f"{policy} solves {share(sum_counts(p.solved[policy] for p in pools)):.0%}" for policy in READ_POLICIES)
     return ", ".join(shares)
 
 

@@ -57,13 +57,13 @@ def check_names(proof: ScenarioProof) -> Count:
     A fact that the repository tells may be about a file; that one names it is noted.
     """
     commits = dict.fromkeys(session.commit for session, _ in proof.scenario.jobs())
-    words = {path: _words(path) for commit in commits for path in proof.repo.files(commit)}
+    words = {path: _split_path(path) for commit in commits for path in proof.repo.files(commit)}
     found: list[bool] = []
     for fact in proof.scenario.facts:
         if fact.erasable:
             continue
         forms = [[normalise(form) for form in part] for part in fact.forms]
-        path = next((path for path in sorted(words) if _tells(words[path], forms)), None)
+        path = next((path for path in sorted(words) if _holds_forms(words[path], forms)), None)
         if fact.source is None:
             found.append(path is None)
             if path is not None:
@@ -73,11 +73,11 @@ def check_names(proof: ScenarioProof) -> Count:
     return Count(sum(found), len(found))
 
 
-def _tells(words: Sequence[str], forms: Sequence[Sequence[str]]) -> bool:
+def _holds_forms(words: Sequence[str], forms: Sequence[Sequence[str]]) -> bool:
     return all(any(find(word, form) for word in words for form in part) for part in forms)
 
 
-def _words(path: str) -> list[str]:
+def _split_path(path: str) -> list[str]:
     """A path in normal form: whole, by folder and name, and by what stands between dots."""
     plain = normalise(path)
     return [plain, *plain.split("/"), *re.split(r"[/.]", plain)]
@@ -86,7 +86,7 @@ def _words(path: str) -> list[str]:
 def check_noise(proof: ScenarioProof) -> Count:
     """How many noise texts tell nothing of the story but a lure, there and then where it holds."""
     said = heard = 0
-    lures = {fact.id: fact for fact in noise.lures(proof.scenario)}
+    lures = {fact.id: fact for fact in noise.list_lures(proof.scenario)}
     for seed in SEEDS:
         for each in noise.generate(proof.scenario, proof.repo, proof.classifier, NOISE, seed):
             said += 1

@@ -62,7 +62,7 @@ class Place:
             raise PlaceError(f"line {line} is none: lines count from 1")
         lines, last = 0, b"\n"
         try:
-            for piece in files.pieces(file):
+            for piece in files.read_pieces(file):
                 lines, last = lines + piece.count(b"\n"), piece[-1:]
         except OSError as error:
             raise PlaceError(f"{path} has no lines: {error.strerror}") from None
@@ -82,15 +82,17 @@ def find_place(folder: Path) -> Place:
     if root is None:
         return Place(folder, _name_folder(folder))
     top = Path(root)
-    origin = _git(top, "remote", "get-url", "origin") or ""
+    origin = _run_git(top, "remote", "get-url", "origin") or ""
     tail = _TAIL.search(origin) if URL.fullmatch(origin) and not origin.startswith("file:") else None
     repo = tail[0].removesuffix("/").removesuffix(".git") if tail else _name_folder(_find_common(top))
-    return Place(top, repo, _git(top, "branch", "--show-current"), _git(top, "rev-parse", "--verify", "-q", "HEAD"))
+    return Place(
+        top, repo, _run_git(top, "branch", "--show-current"), _run_git(top, "rev-parse", "--verify", "-q", "HEAD")
+    )
 
 
 def _find_common(top: Path) -> Path:
     """The folder that holds the repository of a work tree; of a bare one, the repository itself."""
-    common = Path(os.path.realpath(top / (_git(top, "rev-parse", "--git-common-dir") or ".git")))
+    common = Path(os.path.realpath(top / (_run_git(top, "rev-parse", "--git-common-dir") or ".git")))
     return common.parent if common.name == ".git" else common
 
 
@@ -100,7 +102,7 @@ def _name_folder(folder: Path) -> str:
     return f"{name}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}"
 
 
-def _git(folder: Path, *words: str) -> str | None:
+def _run_git(folder: Path, *words: str) -> str | None:
     """What git prints; None if it fails or prints nothing."""
     return _read(_run(folder, *words))
 

@@ -101,7 +101,7 @@ class MemoryTools:
         """All memories of this repository, and those of the current branch."""
         place = self._find_place()
         scopes = dict.fromkeys((Place(place.root, place.repo).scope, place.scope))
-        return self._ask(lambda memory: _show(_once(hit for scope in scopes for hit in memory.entries(scope))))
+        return self._ask(lambda memory: _show(_drop_doubles(hit for scope in scopes for hit in memory.entries(scope))))
 
     def forget(
         self,
@@ -157,7 +157,7 @@ def serve(store: OpenStore, folder: Path) -> None:
     offered += [tools.list] if backend.supports("entries") else []
     offered += [tools.forget] if backend.supports("forget") else []
     store.memory()  # what cannot be opened is said before an agent asks
-    with whole_characters.standing_in():
+    with whole_characters.replace_stdin():
         make_server(offered, backend.version).run("stdio")
 
 
@@ -173,13 +173,13 @@ def make_server(tools: Iterable[Callable[..., str]], version: str) -> MCPServer[
 def _check(*values: str) -> None:
     """Raises ToolError for what cannot be written down: it would be stored, and nothing could be read beside it."""
     for value in values:
-        if "\0" in value or tokens.well_formed(value) != value:
+        if "\0" in value or tokens.repair_surrogates(value) != value:
             raise ToolError("a value holds a null or half of a character, which cannot be stored: send it without")
         if len(value) > LONGEST:
             raise ToolError(f"a value has {len(value):,} characters; at most {LONGEST:,} are taken")
 
 
-def _once(hits: Iterable[Hit]) -> Sequence[Hit]:
+def _drop_doubles(hits: Iterable[Hit]) -> Sequence[Hit]:
     return [*{hit.memory_id: hit for hit in hits}.values()]
 
 

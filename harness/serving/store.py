@@ -66,9 +66,9 @@ def open_store(spec: Spec, folder: Path, deadlines: Deadlines = DEADLINES) -> It
     if entry.reference is None:
         raise registry.RegistryError(f"'{spec.adapter}' is a control that needs gold: it has no memory to offer")
     embedder = choose()
-    with leftovers.temporary() as temporary:
+    with leftovers.make_temporary() as temporary:
         description = client.describe(
-            entry.reference, temporary / "describe", deadlines, interpreters.launcher(spec), spec.settings
+            entry.reference, temporary / "describe", deadlines, interpreters.make_launcher(spec), spec.settings
         )
         registry.check_settings(spec, description.settings, description.problem)
         backend = Backend(name=description.name, version=description.version, support=description.support)
@@ -80,7 +80,7 @@ def open_store(spec: Spec, folder: Path, deadlines: Deadlines = DEADLINES) -> It
             raise StoreError(f"{spec.label} keeps nothing: {backend.support['persistent'].note}")
         _claim(folder)
         playable = Playable(
-            entry, spec, backend, description.source, client.withheld(spec.settings, description.secrets)
+            entry, spec, backend, description.source, client.list_secrets(spec.settings, description.secrets)
         )
         try:
             with leftovers.claim(folder):

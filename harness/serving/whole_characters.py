@@ -24,7 +24,7 @@ def mend(line: bytes) -> bytes:
 
 
 @contextmanager
-def standing_in() -> Iterator[None]:
+def replace_stdin() -> Iterator[None]:
     """Standard input with mended lines; no child process reads what is meant for us."""
     wire, before = os.dup(0), sys.stdin
     nowhere = os.open(os.devnull, os.O_RDONLY)

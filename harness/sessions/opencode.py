@@ -79,19 +79,21 @@ def _read_rows(link: sqlite3.Connection, wrong: Counter[str]) -> Iterator[Any]:
     sessions = link.execute("select id, parent_id, directory, time_created from session order by time_created, id")
     for id_, parent, directory, created in sessions:
         told = {
-            "id": _text(id_),
-            "parentID": _text(parent),
-            "directory": _text(directory),
+            "id": _read_text(id_),
+            "parentID": _read_text(parent),
+            "directory": _read_text(directory),
             "time": {"created": created},
         }
-        for name, data in link.execute("select id, data from message where session_id = ? order by id", [_text(id_)]):
+        for name, data in link.execute(
+            "select id, data from message where session_id = ? order by id", [_read_text(id_)]
+        ):
             message = _parse(data, wrong)
-            parts = link.execute("select data from part where message_id = ? order by id", [_text(name)])
+            parts = link.execute("select data from part where message_id = ? order by id", [_read_text(name)])
             listed = [_parse(each, wrong) for (each,) in parts]
             yield {"info": told, "messages": [{"info": message, "parts": listed}]}
 
 
-def _text(value: Any) -> Any:
+def _read_text(value: Any) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from harness.repo.clone import Clone, find_folders, find_objects, make_directory
 from harness.repo.names import find_commit
-from harness.repo.series import FixtureError, git
+from harness.repo.series import FixtureError, run_git
 from harness.sessions.recorded import Heading
 
 
@@ -56,7 +56,7 @@ def _find_newest(root: Path, branch: str, at: datetime) -> str:
     with suppress(FixtureError, OSError), tempfile.TemporaryDirectory() as folder:
         clone = Clone(str(root), tip)
         make_directory(clone, Path(folder), find_objects(clone))
-        done = git("rev-list", "-1", f"--before={at.isoformat()}", tip, "--", at=Path(folder))
+        done = run_git("rev-list", "-1", f"--before={at.isoformat()}", tip, "--", at=Path(folder))
         return done.stdout.decode("ascii", "replace").strip()
     return ""
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
-from harness.model.dates import moment
+from harness.model.dates import parse_moment
 
 INSTRUCTIONS = "instructions and context that the program wrote itself"
 THINKING = "thinking of the model"
@@ -148,7 +148,7 @@ def read_time(value: Any) -> datetime | None:
     """ISO 8601, or seconds, milliseconds or nanoseconds since 1970, as a number or a text."""
     if isinstance(value, str):
         if not value.isdecimal():
-            return moment(value)
+            return parse_moment(value)
         value = int(value) if len(value) < 20 else None
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None

@@ -189,7 +189,9 @@ def _list_forms(secret: str) -> Iterator[str]:
     """Of a secret that can be told from what any text may hold."""
     if len(secret) < (WORD if secret.isalpha() or secret.isdecimal() else LEAST):
         return
-    yield from (form.decode("utf-8", "replace") for form, name in encodings.of_text(secret).items() if name in FORMS)
+    yield from (
+        form.decode("utf-8", "replace") for form, name in encodings.encode_text(secret).items() if name in FORMS
+    )
     units = [f"{ord(letter):04x}" for letter in secret]
     yield from ("".join(f"\\u{unit}" for unit in each) for each in (units, map(str.upper, units)))
     whole = "".join(f"%{byte:02X}" for byte in secret.encode())

@@ -95,15 +95,15 @@ def _split(number: int, message: Message, canaries: Mapping[str, str]) -> Iterat
 def _pack(parts: Sequence[Part]) -> Iterator[list[Part]]:
     kept = list[Part]()
     for part in parts:
-        if kept and _length([*kept, part]) > LONGEST:
+        if kept and _sum_lengths([*kept, part]) > LONGEST:
             yield kept
-            kept = [kept[-1]] if len(kept) > 1 and _length([kept[-1], part]) <= LONGEST else []
+            kept = [kept[-1]] if len(kept) > 1 and _sum_lengths([kept[-1], part]) <= LONGEST else []
         kept.append(part)
     if kept:
         yield kept
 
 
-def _length(parts: Sequence[Part]) -> int:
+def _sum_lengths(parts: Sequence[Part]) -> int:
     return sum(len(part.text) + 1 for part in parts)
 
 
@@ -165,7 +165,7 @@ class Heard:
         if not any(len(line) >= LEAST and line in plain for _, _, lines in session for line in lines):
             return
         for at, message, lines in session:
-            there = [line if _stands(line, plain, own) else _find_cut(line, ends) for line in lines]
+            there = [line if _stands_alone(line, plain, own) else _find_cut(line, ends) for line in lines]
             if any(there):
                 half = 2 * sum(map(len, there)) >= sum(map(len, lines))
                 yield Part(at, message, "\n".join(filter(None, there)), whole=half)
@@ -179,7 +179,7 @@ def _list_lines(message: Message, canaries: Mapping[str, str]) -> list[str]:
     return [line for line in lines if line]
 
 
-def _stands(line: str, plain: str, own: frozenset[str]) -> bool:
+def _stands_alone(line: str, plain: str, own: frozenset[str]) -> bool:
     """A short line may stand in any other: it has to be one of its own."""
     return line in own or (len(line) >= LEAST and line in plain)
 

@@ -68,7 +68,7 @@ _LEAD = re.compile(
 )
 
 
-def _core(text: str) -> str:
+def _strip_text(text: str) -> str:
     """A text in normal form without leading bullet, number or date stamp and without its last full stop."""
     lead = _LEAD.match(text)
     return text[lead.end() if lead else 0 :].removesuffix(".").rstrip()
@@ -107,7 +107,7 @@ class Classifier:
             if len(self._cache) >= CACHED:
                 self._cache.clear()
             plain = normalise(text)
-            known = self._texts.get(plain) or self._cores.get(_core(plain)) or self._by_rules(plain)
+            known = self._texts.get(plain) or self._cores.get(_strip_text(plain)) or self._by_rules(plain)
             self._cache[text] = known
         return known
 
@@ -157,7 +157,7 @@ class Classifier:
 
     @cached_property
     def _cores(self) -> Mapping[str, Reading]:
-        return self._annotations(lambda text: _core(normalise(text)))
+        return self._annotations(lambda text: _strip_text(normalise(text)))
 
     def _annotations(self, key: Callable[[str], str]) -> Mapping[str, Reading]:
         grouped: dict[str, list[Text]] = {}
@@ -225,14 +225,14 @@ class Classifier:
                 heard[names] = Clauses(text, unite(span for form in names for span in present[form]))
             clauses = heard[names]
             roles = [{clauses.role(span) for span in places[index]} for index in self._decisive[name]]
-            sets[_joint(roles)].add(name)
-            clash |= _joint(roles) == "asserted" and any("denied" in said for said in roles)
+            sets[_join_roles(roles)].add(name)
+            clash |= _join_roles(roles) == "asserted" and any("denied" in said for said in roles)
         clash |= any(self._rivals[name] & sets["asserted"] for name in sets["asserted"])
         asserted, denied, mentioned = (frozenset(sets[role]) for role in ROLES)
         return Reading(asserted, denied, mentioned, frozenset(sets["partial"]), unclear=clash)
 
 
-def _joint(roles: list[set[Role]]) -> Role:
+def _join_roles(roles: list[set[Role]]) -> Role:
     """The role of a fact from the roles in which its telling parts occur: it is asserted if each part is somewhere."""
     if all("asserted" in said for said in roles):
         return "asserted"
@@ -303,13 +303,13 @@ def cut(text: str, known: KnownTexts) -> list[tuple[int, int]]:
     for found in _START.finditer(text):
         start = found.start()
         if start >= done and (end := known.longest(text, start)) > start:
-            spans += _lines(text, done, start)
+            spans += _find_lines(text, done, start)
             spans.append((start, end))
             done = end
-    return spans + _lines(text, done, len(text))
+    return spans + _find_lines(text, done, len(text))
 
 
-def _lines(text: str, start: int, end: int) -> list[tuple[int, int]]:
+def _find_lines(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """The lines between two places, of which the first and the last may share theirs with a remembered text."""
     spans: list[tuple[int, int]] = []
     for line in _LINE.finditer(text, start, end):

@@ -99,14 +99,14 @@ def unite(spans: Iterable[ClauseSpan]) -> list[ClauseSpan]:
 
 
 @cache
-def _pattern(form: str) -> re.Pattern[str]:
+def _compile_form(form: str) -> re.Pattern[str]:
     """`form` as a whole identifier: no word character or hyphen beside it, nor one behind a joining . / : or @."""
     return re.compile(rf"(?<![{WORD}-])(?<![{WORD}][./:@]){re.escape(form)}(?![{WORD}-])(?![./:@][{WORD}])")
 
 
 def find(text: str, form: str) -> list[ClauseSpan]:
     """Where a form stands as a whole identifier. Both are in normal form; an empty form stands nowhere."""
-    return [ClauseSpan(*found.span()) for found in _pattern(form).finditer(text)] if form and form in text else []
+    return [ClauseSpan(*found.span()) for found in _compile_form(form).finditer(text)] if form and form in text else []
 
 
 def holds(text: str, forms: Sequence[Sequence[str]]) -> bool:
@@ -118,7 +118,7 @@ def holds(text: str, forms: Sequence[Sequence[str]]) -> bool:
 # --- words that tell ----------------------------------------------------------------------------------------------
 
 
-def _words(pattern: str) -> re.Pattern[str]:
+def _compile_words(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])")
 
 
@@ -163,7 +163,7 @@ _USABLE = (
 )
 _USED = rf"(?:{_USABLE}|(?:be\s+)?(?:use|apply|applies|works?|exists?)(?![\w-]))"
 # "not only", "don't forget" deny nothing; "not allowed," denies what stands before.
-NEGATION = _words(
+NEGATION = _compile_words(
     r"(?:(?:do|does|did|is|are|was|were|ca|wo|should|must|would|could|has|have|had|need)n'?t|cannot|not|never|neither|"
     rf"nor|avoid(?:s|ing)?)(?!\s+(?:only|just|merely|forget|hesitate)|\s+{_USABLE}\s*,)"
 )
@@ -179,25 +179,25 @@ PAST_AFTER = re.compile(
     r"superseded)(?![\w-]))"
 )
 # "was changed" tells of a change that holds; "is used to deploy" and "the tool used to deploy is" tell of today.
-PAST = _words(
+PAST = _compile_words(
     r"(?:was|were)(?!\s+(?:\w+ly\s+|then\s+|just\s+)?(?:changed|moved|switched|renamed|set|updated|migrated|decided|agreed|"
     r"chosen|introduced|added|adopted|made|configured|bumped|raised|lowered|replaced|superseded|fixed|confirmed|enabled)\b)|"
     r"had\s+(?:been|\w{2,}ed)|formerly|previously|originally|historically|back\s+then|in\s+the\s+past|at\s+that\s+time|"
     r"(?<!is\s)(?<!are\s)(?<!be\s)(?<!been\s)(?<!being\s)used\s+to(?!\s+(?!be\s)(?:\w+\s+){1,2}(?:is|are)\b)"
 )
 # "frozen until May" holds today; "we deployed ... until May" does not.
-UNTIL = _words(rf"(?:until|till|before|up\s+to)\s+{_DATE}")
-PAST_VERB = _words(
+UNTIL = _compile_words(rf"(?:until|till|before|up\s+to)\s+{_DATE}")
+PAST_VERB = _compile_words(
     r"(?:we|i|you|he|she|it|they|everyone)\s+(?:\w+ly\s+)?(?:\w{2,}ed|went|ran|did|had|lived|came|stood)"
 )
-OLD = _words(r"old|former|earlier|prior|previous|legacy|deprecated|obsolete|outdated|retired")
-BY_MEANS = _words(r"with|using|via|by|to|than|in")
+OLD = _compile_words(r"old|former|earlier|prior|previous|legacy|deprecated|obsolete|outdated|retired")
+BY_MEANS = _compile_words(r"with|using|via|by|to|than|in")
 
 # Regions of a clause that tell of what is gone; each has one group.
-CHANGE = _words(
+CHANGE = _compile_words(
     r"moved?|moving|switch(?:ed|ing)?|chang(?:ed?|ing)|migrat(?:ed?|ing|ion)|renamed?|upgraded?|bumped|went|transition\w*"
 )
-TRANSPORT = _words(
+TRANSPORT = _compile_words(
     r"(?:deploy|ship|releas|push|cop|sync|merg|promot|send|publish|upload|pull|build|branch|roll|run|tag|cherry-pick)"
     r"(?:e|s|es|ed|d|y|ies|ied|ing|ment|ments)?"
 )

@@ -27,51 +27,51 @@ def describe_searched() -> str:
     return f"as {', '.join((*TEXT, *VECTOR))}, plain or in {', '.join(PACKED)}"
 
 
-def of_text(text: str) -> dict[bytes, str]:
+def encode_text(text: str) -> dict[bytes, str]:
     """Every byte string that gives the text away -> its form; where two forms are equal, the plainer one."""
     found: dict[bytes, str] = {}
-    for form, data in _texts(text):
+    for form, data in _list_texts(text):
         if data:
             found.setdefault(data, form)
     return found
 
 
-def _texts(text: str) -> Iterator[tuple[str, bytes]]:
+def _list_texts(text: str) -> Iterator[tuple[str, bytes]]:
     # A lone surrogate passes, as a backend may store it as it came.
     data = text.encode("utf-8", "surrogatepass")
     yield "utf-8", data
     escaped = json.dumps(text)[1:-1]
     yield "json", escaped.encode()
-    yield "json", re.sub(r"\\(?:u....|.)", _in_capitals, escaped).encode()
+    yield "json", re.sub(r"\\(?:u....|.)", _raise_case, escaped).encode()
     yield "json", json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")
     for order in ("utf-16-le", "utf-16-be"):
         # Plain text without its outer zeros is the same in both orders; with them, each would be met in the other.
         yield "utf-16", text.encode(order, "surrogatepass").strip(b"\0")
         yield "utf-32", text.encode(order.replace("16", "32"), "surrogatepass").strip(b"\0")
     for before in range(3):
-        yield from (("base64", each) for each in _base64(data, before))
+        yield from (("base64", each) for each in _encode_base64(data, before))
     yield "hex", data.hex().encode()
     yield "hex", data.hex().upper().encode()
     yield "reversed", text[::-1].encode("utf-8", "surrogatepass")
     for order in ("utf-16-le", "utf-16-be"):
         yield "reversed", text[::-1].encode(order, "surrogatepass").strip(b"\0")
-    grams = trigrams(text)
+    grams = split_trigrams(text)
     for glue in _GLUES if len(grams) > 2 else ():
         yield "trigrams", glue.join(grams)
     if not text.isascii():
         yield from (("another case", each.encode("utf-8", "surrogatepass")) for each in (text.upper(), text.lower()))
 
 
-def trigrams(text: str) -> list[bytes]:
+def split_trigrams(text: str) -> list[bytes]:
     """Every three neighbouring characters."""
     return [text[at : at + 3].encode("utf-8", "surrogatepass") for at in range(len(text) - 2)]
 
 
-def _in_capitals(escape: re.Match[str]) -> str:
+def _raise_case(escape: re.Match[str]) -> str:
     return "\\u" + escape[0][2:].upper() if escape[0][1] == "u" else escape[0]
 
 
-def _base64(data: bytes, before: int) -> Iterator[bytes]:
+def _encode_base64(data: bytes, before: int) -> Iterator[bytes]:
     """Standard and URL-safe, `before` bytes after a boundary of three, without the characters that neighbours share."""
     head = (before * 8 + 5) // 6
     tail = (before + len(data)) * 8 // 6
@@ -79,7 +79,7 @@ def _base64(data: bytes, before: int) -> Iterator[bytes]:
         yield encode(bytes(before) + data)[head:tail]
 
 
-def of_vector(data: bytes) -> dict[bytes, str]:
+def encode_vector(data: bytes) -> dict[bytes, str]:
     """Every byte string that is the vector (little-endian float32) -> its form."""
     import numpy as np  # here: a report needs the forms of texts only
 

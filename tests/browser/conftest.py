@@ -97,7 +97,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     before, root = run(tmp_path_factory.mktemp("before"), stale=NEW), tmp_path_factory.mktemp("run")
     made = run(root, source=CITED)
     (root / "gates.toml").write_text(GATES)
-    (root / "baseline.json").write_text(baseline_files.text(baseline.of(statements.results(before))))
+    (root / "baseline.json").write_text(
+        baseline_files.write_text(baseline.make_baseline(statements.compute_results(before)))
+    )
     drill = transcript(root, PLAN, EVENTS, drill="deletion", backend="store")
     (root / "drills").mkdir()
     drill.path.replace(root / "drills" / f"{drill.trial.id}.1.jsonl")

@@ -34,7 +34,7 @@ def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.fixture(scope="session")
 def compared(chromium: Chromium, sides: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("compared") / "compare.html"
-    file.write_text(comparison_page.page(*map(baseline_files.load_evidence, sides)), encoding="utf-8")
+    file.write_text(comparison_page.write_page(*map(baseline_files.load_evidence, sides)), encoding="utf-8")
     return file
 
 
@@ -42,7 +42,7 @@ def test_packed_runs_give_the_same_bytes(sides: tuple[Path, Path], compared: Pat
     files = [tmp_path / f"{n}.tar.xz" for n in (1, 2)]
     for side, file in zip(sides, files, strict=True):
         pack.pack(side, file)
-    again = comparison_page.page(*map(baseline_files.load_evidence, files))
+    again = comparison_page.write_page(*map(baseline_files.load_evidence, files))
     assert again.encode() == compared.read_bytes()
 
 

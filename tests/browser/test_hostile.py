@@ -74,9 +74,9 @@ def test_every_text_is_there_to_be_read(opened: Opener, evil: Path) -> None:
     """As words, its hidden codes as tokens: harmless is not the same as gone."""
     page = unfolded(opened(evil))
     told = page.run("document.body.textContent")
-    missing = [name for name, text in hostile_texts.TEXTS.items() if words.visible(text[:60]) not in told]
+    missing = [name for name, text in hostile_texts.TEXTS.items() if words.make_visible(text[:60]) not in told]
     assert missing == []
-    assert not [char for char in set(told) - set("\n\t") if words.visible(char) != char]
+    assert not [char for char in set(told) - set("\n\t") if words.make_visible(char) != char]
 
 
 @pytest.mark.parametrize("width", [360, A4, 1280])

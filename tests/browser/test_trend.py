@@ -16,11 +16,13 @@ from tests.support.made_results import results
 @pytest.fixture(scope="session")
 def drawn(chromium: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = [
-        baseline.of(results({"x": {"recall": [(at, 9)]}, "<b>y": {"recall": [(9, 9)]}}, run=f"r{at}", k=5 + at // 3))
+        baseline.make_baseline(
+            results({"x": {"recall": [(at, 9)]}, "<b>y": {"recall": [(9, 9)]}}, run=f"r{at}", k=5 + at // 3)
+        )
         for at in range(5)
     ]
     file = tmp_path_factory.mktemp("trend") / "trend.html"
-    file.write_text(trend_page.page(runs, [trend.collect(runs, "recall")]), encoding="utf-8")
+    file.write_text(trend_page.write_page(runs, [trend.collect(runs, "recall")]), encoding="utf-8")
     return file
 
 

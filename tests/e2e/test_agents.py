@@ -31,7 +31,7 @@ pytestmark = [
     PLAYED,
     pytest.mark.slow,
     pytest.mark.timeout(1800),
-    pytest.mark.skipif(not bubblewrap.available(), reason="bubblewrap is not here, or may not do its work"),
+    pytest.mark.skipif(not bubblewrap.is_available(), reason="bubblewrap is not here, or may not do its work"),
 ]
 DEEP = ("harbour-and-ferry", "ledger-of-seeds", "night-train")
 PROGRAMS = ("mini-swe-agent", "claude-code", "codex", "gemini-cli", "opencode", "qwen-code")

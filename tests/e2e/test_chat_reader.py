@@ -27,7 +27,7 @@ from tests.support.logs import canonical
 
 pytestmark = [
     MEASURED,
-    pytest.mark.skipif(not bubblewrap.available(), reason="bubblewrap is not here, or may not do its work"),
+    pytest.mark.skipif(not bubblewrap.is_available(), reason="bubblewrap is not here, or may not do its work"),
 ]
 RUN = ("run", "-b", "bm25", *SMALL, "--reader", "chat", "--model", "fake-performer")
 

@@ -163,6 +163,6 @@ def test_the_doctor_opens_every_adapter(
     """They take an environment of their own, or a key."""
     assert {marked[name] for name in marked if name not in servers | elsewhere} == {"ok"}
     assert {marked[name] for name in elsewhere} == {"no"} and {marked[name] for name in servers} <= {"ok", "no"}
-    monkeypatch.setattr(doctor, "_adapters", lambda *_: ())  # they were opened
+    monkeypatch.setattr(doctor, "_examine_adapters", lambda *_: ())  # they were opened
     sick = cli("doctor", "--out", "/proc/nowhere")
     assert sick.returncode == 3 and "BAD  reports" in sick.stdout

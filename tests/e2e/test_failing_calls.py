@@ -13,7 +13,7 @@ from harness.metrics import faults, trust
 from harness.model.drill import DrillName
 from harness.model.trial import Measure
 from harness.play import drills
-from harness.selftest.faults import FLAGS, find_move, gains
+from harness.selftest.faults import FLAGS, find_move, is_gain
 from tests.support.broken_reference import KINDS
 from tests.support.drill_player import drilled
 
@@ -85,4 +85,4 @@ def test_nothing_looks_good_whose_calls_failed(
     assert not {name: (move, found[name]) for name, move in moves.items() if move not in FLAGS}
     for name in names:
         if found[name].status == reference[name].status == "measured":
-            assert not gains(trust.DEFINITIONS[name], reference[name], found[name]), name
+            assert not is_gain(trust.DEFINITIONS[name], reference[name], found[name]), name

@@ -226,7 +226,7 @@ def test_the_lines_of_the_page_give_opencode_a_memory(tmp_path: Path, repo: Path
 
         def heard(handler: Handler, body: Any) -> None:
             model.requests.append(body)
-            handler.stream(*wire.chunks(say(steps[len(model.requests) - 1], len(model.requests))))
+            handler.stream(*wire.split_completion(say(steps[len(model.requests) - 1], len(model.requests))))
 
         model.heard = heard  # type: ignore[method-assign]
         env = {
@@ -234,7 +234,10 @@ def test_the_lines_of_the_page_give_opencode_a_memory(tmp_path: Path, repo: Path
             "PATH": os.pathsep.join([str(PROGRAM.parent), os.environ["PATH"]]), "HOME": str(tmp_path),
             "OPENCODE_CONFIG": str(tmp_path / "opencode.json"),
         }  # fmt: skip
-        words = [profile.fill(each, {"packages": str(made.folder), "cpu": profile.cpu()}) for each in found.command]
+        words = [
+            profile.fill(each, {"packages": str(made.folder), "cpu": profile.name_processor()})
+            for each in found.command
+        ]
         for told in ("Keep how we deploy.", "How do we deploy?"):
             done = subprocess.run(words, cwd=repo, env=env, input=told, capture_output=True, text=True, timeout=300)
             assert done.returncode == 0, done.stderr

@@ -324,6 +324,6 @@ def test_the_heaviest_answers_end_their_trial_within_bounds(cli: Cli, tmp_path: 
     done = cli(
         "run", "-b", f"tests.support.unruly_backends:Weighs,answer={answer}", "-b", "bm25", *SMALL, "--out", tmp_path
     )
-    cells = statements.results(Folder(only(tmp_path))).cells
+    cells = statements.compute_results(Folder(only(tmp_path))).cells
     assert {cell.status for cell in cells if cell.backend == "bm25"} == {"complete"}
     assert done.returncode == (3 if "limit" in done.stderr else 0) and len(done.stderr) < 2000

@@ -11,7 +11,7 @@ import pytest
 from harness import paths
 from harness.log.events import Drafted
 from harness.play import writer
-from harness.play.engine import canaries
+from harness.play.engine import make_canaries
 from tasks import loader
 from tests.e2e.conftest import SMALL, Cli, find_log, one_line, only, results
 from tests.support.fake_chooser import FakeChooser
@@ -94,7 +94,7 @@ def test_who_writes_just_what_holds_forgets_what_it_is_told_to_and_who_writes_al
     found = {}
     wishes: tuple[Literal["perfect", "bad"], ...] = ("perfect", "bad")
     for wanted in wishes:
-        fake.rule = write_by(wanted, scenario, canaries(scenario, 1))
+        fake.rule = write_by(wanted, scenario, make_canaries(scenario, 1))
         done = cli(
             "run", "-b", "reference", "-s", "customers-card", *SMALL[2:], "--trial", "reference", "--writer", "chat",
             "--model", "fake", "--chat", "model", "--out", tmp_path / wanted,

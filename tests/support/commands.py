@@ -73,7 +73,7 @@ def planned(command: str) -> list[Trial | DrillTrial]:
     stories = [cast(Scenario, SimpleNamespace(id=f"{file.parent.name}/{file.stem}")) for file in files]
     labels = [spec.label for spec in selection.backends]
     drills = plan.list_drills(selection, [*labels, SOUND], dict(zip(labels[1:], labels, strict=False)))
-    found: list[Trial | DrillTrial] = [*plan.trials(selection, stories), *drills]
+    found: list[Trial | DrillTrial] = [*plan.list_trials(selection, stories), *drills]
     return [trial for trial in dict.fromkeys(found) if trial.id.startswith(asked["only"] or "")]
 
 

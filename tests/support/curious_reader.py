@@ -8,7 +8,7 @@ from harness.log.parts import Choice
 from harness.model.job import Decision, Job
 from harness.model.trial import ReadPolicy
 from harness.play.readers import AskMemory, Context, Outcome
-from harness.play.readers.scripted import option_of
+from harness.play.readers.scripted import match_option
 
 
 class Curious:
@@ -27,7 +27,7 @@ class Curious:
     def _decided(self, context: Context, decision: Decision, asked: Sequence[str], ask: AskMemory) -> Choice:
         found = {query: ask(query, decision) for query in asked}
         for entry in found[decision.question]:
-            option = option_of(context, decision, entry.text)
+            option = match_option(context, decision, entry.text)
             if option is not None and context.policy is not None:
                 return Choice(
                     decision=decision.id, value=option.value, origin="memory", fact=option.fact, entry=entry.position,

@@ -30,7 +30,7 @@ TOLD = re.compile(r"(?P<head><!-- coldwarm list (?P<words>(?:-b \S+ ?)+)-->\n).*
 
 
 def _write_document() -> int:
-    DOCUMENT.write_text(measures.page(), "utf-8")
+    DOCUMENT.write_text(measures.write_page(), "utf-8")
     return 0
 
 

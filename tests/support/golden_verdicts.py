@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.compare import statements
 from harness.compare.comparisons import compare_rows
-from harness.compare.rows import headline, list_ranked, make_contrasts, pool_cells, tabulate
+from harness.compare.rows import is_headline, list_ranked, make_contrasts, pool_cells, tabulate
 from harness.compare.twins import find_like_oracle
 from harness.log import pack
 from harness.log.folder import Folder
@@ -30,14 +30,16 @@ TABLE = GOLDEN / "verdicts.json"
 
 @cache
 def _read(file: Path) -> Results:
-    return statements.results(Folder(pack.unpack(file)))
+    return statements.compute_results(Folder(pack.unpack(file)))
 
 
 def _narrow(keep: Callable[[Cell], bool], *, drills: bool = True) -> Results:
     """The sample as if only some of its cells had been played; what is compared is compared anew."""
     whole = _read(SAMPLE)
     held, cells = whole.run.conditions, [cell for cell in whole.cells if keep(cell)]
-    own = {name: [c for c in cells if (c.backend or "cold") == name and headline(c, held)] for name in whole.backends}
+    own = {
+        name: [c for c in cells if (c.backend or "cold") == name and is_headline(c, held)] for name in whole.backends
+    }
     rows = {
         name: row.model_copy(update={"measures": {each: pool_cells(each, own[name]) for each in row.measures}})
         for name, row in whole.backends.items()

@@ -31,10 +31,10 @@ def seek_here(adapter: str, operations: int, seed: int = 1) -> Hunted:
         operations: After so many the hunt ends.
     """
     support = {
-        name: Declared(level=each.level, note=each.note) for name, each in local.adapter(adapter).support.items()
+        name: Declared(level=each.level, note=each.note) for name, each in local.make_adapter(adapter).support.items()
     }
     backend = Backend(name=adapter, version="", support=support)
-    with leftovers.temporary() as root:
+    with leftovers.make_temporary() as root:
         folders = (root / str(turn) for turn in count())
 
         def play(steps: Steps) -> Play:

@@ -83,7 +83,7 @@ class Stage:
                 "reader": "scripted", "k": 5, "budget": 800, **changes,
             }
         )  # fmt: skip
-        return plan.part(trial, self.story, None, "", "")
+        return plan.make_part(trial, self.story, None, "", "")
 
     def play(
         self, folder: Path, host: Store[Handle], backend: str = "fake", control: Control | None = None, **changes: Any

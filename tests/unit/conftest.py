@@ -113,4 +113,4 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 def results(folder: Folder) -> Results:
     from harness.compare import statements
 
-    return statements.results(folder)
+    return statements.compute_results(folder)

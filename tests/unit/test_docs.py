@@ -36,11 +36,11 @@ def read(page: Path) -> str:
 
 
 def test_the_page_of_measures_is_what_the_definitions_say() -> None:
-    assert read(ROOT / "docs" / "measures.md") == measures.page(), "run make golden"
+    assert read(ROOT / "docs" / "measures.md") == measures.write_page(), "run make golden"
 
 
 def test_every_measure_has_one_row_of_seven_cells() -> None:
-    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in measures.page().splitlines() if line.startswith("| `")]
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in measures.write_page().splitlines() if line.startswith("| `")]
     assert {len(row) for row in rows} == {7}
     named = [row[0].strip(" `") for row in rows]
     assert named == [*metrics.DEFINITIONS, *trust.DEFINITIONS]
@@ -48,7 +48,7 @@ def test_every_measure_has_one_row_of_seven_cells() -> None:
 
 def test_a_definition_cannot_break_the_table() -> None:
     hostile = metrics.DEFINITIONS["recall"].model_copy(update={"formula": "a|b <b>*c*</b>", "varies": "x|y"})
-    (row,) = measures._section("Any", [hostile])[-2:-1]
+    (row,) = measures._write_section("Any", [hostile])[-2:-1]
     assert "a\\|b &lt;b&gt;\\*c\\*&lt;/b&gt;" in row and "x\\|y" in row
 
 

@@ -87,7 +87,7 @@ def test_what_is_missing_is_one_command(origin: str, requirement: str, monkeypat
             return origin
 
     monkeypatch.setattr(metadata, "distribution", lambda name: Installed())
-    said = extras.lacks("scipy", "a comparison")
+    said = extras.explain_lack("scipy", "a comparison")
     assert said.startswith("a comparison needs scipy, which is not installed: ") and said.endswith(f" {requirement}")
     assert sys.executable in said
 

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from harness.gateway.chat.normaliser import map_strings
-from harness.gateway.chat.wire import EMPTY, count_spent, message_of, parse, read_usage, text_of
+from harness.gateway.chat.wire import EMPTY, count_spent, parse, read_message, read_text, read_usage
 
 SECONDS = 330.0
 """More than the gateway gives an upstream from first to last: it is the gateway that says what went wrong."""
@@ -77,7 +77,7 @@ class ChatClient:
             return _fail(error.status_code, error.response.content)
         except (openai.OpenAIError, ValueError, RecursionError) as error:
             return Reply("failed", why=f"the gateway did not answer ({type(error).__name__})")
-        message, spent = message_of(found), count_spent(parse(json.dumps(body).encode()), found)
+        message, spent = read_message(found), count_spent(parse(json.dumps(body).encode()), found)
         told: dict[str, Any] = {
             "model": str(found.get("model") or ""),
             "prompt": spent.prompt,
@@ -87,7 +87,7 @@ class ChatClient:
             "unread": spent.unread,
             "finish": str(found["choices"][0].get("finish_reason") or "") if message else "",
         }
-        refusal, text = str(message.get("refusal") or ""), text_of({"content": message.get("content")})
+        refusal, text = str(message.get("refusal") or ""), read_text({"content": message.get("content")})
         if refusal:
             return Reply("refused", refusal, "the model refused", **told)
         if not text.strip() and not message.get("tool_calls"):

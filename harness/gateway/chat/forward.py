@@ -24,8 +24,8 @@ from harness.gateway.chat.wire import (
     UpstreamFault,
     count_spent,
     drop_unsound_usage,
-    message_of,
-    text_of,
+    read_message,
+    read_text,
 )
 from harness.log.redaction import Redactor
 
@@ -257,14 +257,14 @@ class Forwarder:
         """Refuses what is no answer of the model, whatever its status says, and one without a word, which a backend
         would take for nothing to remember."""
         drop_unsound_usage(answer)
-        message = message_of(answer)
+        message = read_message(answer)
         if not isinstance(answer.get("model"), str):
             answer["model"] = ""
         if answer.get("error"):
             fault = self._fault(502, f"failed (200): {self._describe(answer)}", "upstream_error")
         elif not message:
             fault = self._fault(502, "answered without a choice", "no_choice")
-        elif text_of(message).strip():
+        elif read_text(message).strip():
             return
         else:
             fault = self._fault(502, "answered nothing", EMPTY)

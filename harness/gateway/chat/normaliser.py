@@ -171,7 +171,7 @@ def _without(holder: Mapping[str, Any], key: str) -> dict[str, Any]:
     return {each: value for each, value in holder.items() if each != key}
 
 
-def unshown(message: Mapping[str, Any]) -> dict[str, Any]:
+def restore_message(message: Mapping[str, Any]) -> dict[str, Any]:
     """The message again, if nothing of it was left out."""
     rest = _without(message, "lines")
     return {**rest, "content": "\n".join(message["lines"])} if "lines" in message else rest

@@ -10,7 +10,7 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from harness.gateway.chat.normaliser import Normal, Normaliser, digest, format_message, unshown
+from harness.gateway.chat.normaliser import Normal, Normaliser, digest, format_message, restore_message
 from harness.gateway.chat.wire import (
     Assembly,
     ChatError,
@@ -20,11 +20,11 @@ from harness.gateway.chat.wire import (
     Refused,
     Upstream,
     Whole,
-    chunks,
-    completion,
     count_spent,
-    message_of,
+    make_completion,
+    read_message,
     read_usage,
+    split_completion,
 )
 
 SCHEMA = 2
@@ -66,13 +66,13 @@ class Recordings:
         found = self._known.get(normal.digest)
         if found is None:
             return None
-        message = unshown(normal.fill(found["answer"]))
+        message = restore_message(normal.fill(found["answer"]))
         name = f"replay-{normal.digest[:_NAME]}"
-        return completion(name, found["model"], message, found["finish_reason"], found["usage"])
+        return make_completion(name, found["model"], message, found["finish_reason"], found["usage"])
 
     def add(self, normal: Normal, answer: Completion, usage: Mapping[str, int], upstream: str) -> None:
         """Writes the exchange, whole or not at all. Raises OSError."""
-        message = {key: value for key, value in message_of(answer).items() if key in _KEPT and value is not None}
+        message = {key: value for key, value in read_message(answer).items() if key in _KEPT and value is not None}
         record = {
             "schema": SCHEMA,
             "request_sha256": normal.digest,
@@ -100,15 +100,15 @@ class Recordings:
         complaint = f"no recording in {self.folder.name} answers this request ({normal.digest[:_NAME]})"
         if not self._known:
             return _miss(f"{complaint}: the folder holds none")
-        leaves = list(_leaves(normal.shown))
+        leaves = list(_list_leaves(normal.shown))
         matcher = difflib.SequenceMatcher(autojunk=False)
         matcher.set_seq2([value for _, value in leaves])
         best, nearest = -1.0, ""
         for name, found in self._known.items():
-            matcher.set_seq1([value for _, value in _leaves(found["request"])])
+            matcher.set_seq1([value for _, value in _list_leaves(found["request"])])
             if matcher.quick_ratio() > best and matcher.ratio() > best:
                 best, nearest = matcher.ratio(), name
-        matcher.set_seq1([value for _, value in _leaves(self._known[nearest]["request"])])
+        matcher.set_seq1([value for _, value in _list_leaves(self._known[nearest]["request"])])
         spots = [low for kind, _, _, low, _ in matcher.get_opcodes() if kind != "equal"]
         spot = spots[0] if spots else len(leaves)
         place = leaves[spot][0] if spot < len(leaves) else "the end"
@@ -179,7 +179,7 @@ class Recorder:
         async with self._turn(request) as normal:
             answer = self._recordings.answer(normal)
             if answer is not None:
-                for chunk in chunks(answer):
+                for chunk in split_completion(answer):
                     yield chunk
                 return
             assembly = Assembly()
@@ -241,14 +241,14 @@ def _diff(recorded: Any, asked: Any) -> str:
     return "\n".join([*lines[:_DIFF], *([f"and {more} lines more"] if more > 0 else [])])
 
 
-def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
+def _list_leaves(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
     """The places and values of a JSON value, in order."""
     if isinstance(value, dict):
         for key, each in value.items():
-            yield from _leaves(each, f"{place}.{key}" if place else key)
+            yield from _list_leaves(each, f"{place}.{key}" if place else key)
     elif isinstance(value, list):
         for at, each in enumerate(value):
-            yield from _leaves(each, f"{place}[{at}]")
+            yield from _list_leaves(each, f"{place}[{at}]")
     else:
         yield place, json.dumps(value)
 

@@ -99,7 +99,7 @@ async def _events(call: _ChatCall, first: Chunk, chunks: AsyncGenerator[Chunk, N
             while chunk is not None:
                 assembly.add(chunk)
                 if chunk.get("choices") or call.asked.wants_usage:
-                    yield _event(chunk)
+                    yield _encode_event(chunk)
                 chunk = await anext(chunks, None)
         call.done(assembly.completion())
         booked = True
@@ -107,13 +107,13 @@ async def _events(call: _ChatCall, first: Chunk, chunks: AsyncGenerator[Chunk, N
     except Refused as error:
         call.fail(error)
         booked = True
-        yield _event(problem(error))
+        yield _encode_event(describe_error(error))
     finally:
         if not booked:
             call.abandon(assembly.completion())
 
 
-def problem(error: Refused) -> dict[str, object]:
+def describe_error(error: Refused) -> dict[str, object]:
     """The error in OpenAI's form."""
     kinds = {401: "authentication_error", 403: "authentication_error", 429: "rate_limit_error"}
     kind = kinds.get(error.status_code, "invalid_request_error" if error.status_code < 500 else "server_error")
@@ -132,5 +132,5 @@ def write_usage(spent: Spent) -> dict[str, Any]:
     return {**usage, "prompt_tokens_details": {"cached_tokens": spent.cached}} if spent.cached else usage
 
 
-def _event(value: object) -> bytes:
+def _encode_event(value: object) -> bytes:
     return f"data: {json.dumps(value)}\n\n".encode()

@@ -10,7 +10,7 @@ from harness.gateway import tokens
 from harness.gateway.chat import standin_agent, standin_langmem, standin_mem0, standin_reader, standin_writer
 from harness.gateway.chat.normaliser import digest
 from harness.gateway.chat.standin_agent import PUPIL, FindJob
-from harness.gateway.chat.wire import ChatRequest, Completion, Refused, Whole, completion, text_of
+from harness.gateway.chat.wire import ChatRequest, Completion, Refused, Whole, make_completion, read_text
 
 __all__ = ["CHOOSER", "MODEL", "PERFORMER", "PUPIL", "STANDING_IN", "WRITER", "FindJob", "StandIn"]
 
@@ -38,7 +38,7 @@ class StandIn(Whole):
         self._find_job = find_job
 
     async def complete(self, request: ChatRequest) -> Completion:
-        last_message = text_of(request.messages[-1])
+        last_message = read_text(request.messages[-1])
         if (step := standin_agent.find_step(request.body, self._find_job)) is not None:
             return self._answer(request, PUPIL if request.model == PUPIL else PERFORMER, step)
         if (message := standin_langmem.answer(request.body)) is not None:
@@ -66,10 +66,10 @@ class StandIn(Whole):
 
     @staticmethod
     def _answer(request: ChatRequest, model: str, message: Mapping[str, Any]) -> Completion:
-        cost = sum(map(tokens.count, map(text_of, request.messages))), tokens.count(text_of(message))
+        cost = sum(map(tokens.count, map(read_text, request.messages))), tokens.count(read_text(message))
         usage = {"prompt_tokens": cost[0], "completion_tokens": cost[1], "total_tokens": sum(cost)}
         finish = "tool_calls" if message.get("tool_calls") else "stop"
-        return completion(f"stand-in-{digest(dict(request.body))[:16]}", model, message, finish, usage)
+        return make_completion(f"stand-in-{digest(dict(request.body))[:16]}", model, message, finish, usage)
 
     async def models(self) -> list[str]:
         return [MODEL, CHOOSER, PERFORMER, PUPIL, WRITER]

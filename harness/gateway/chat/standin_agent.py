@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from harness.gateway.chat import standin_reader, standin_shell
-from harness.gateway.chat.wire import text_of
+from harness.gateway.chat.wire import read_text
 from harness.model.job import Decision, Job
 
 Decide = Callable[[Decision, str], str | None]
@@ -63,7 +63,7 @@ def find_step(body: Mapping[str, Any], find_job: FindJob, decide: Decide | None 
     tools, messages = _list_tools(body), body.get("messages")
     if not isinstance(messages, list):
         return None
-    tasks = [text_of(each) for each in messages if each.get("role") == "user"]
+    tasks = [read_text(each) for each in messages if each.get("role") == "user"]
     found = next(((day, goal) for text in tasks if (day := _DAY.search(text)) and (goal := _GOAL.search(text))), None)
     seed = body.get("seed")
     known = find_job(found[0][1], found[1][1], seed) if found and isinstance(seed, int) else None
@@ -77,13 +77,13 @@ def find_step(body: Mapping[str, Any], find_job: FindJob, decide: Decide | None 
         notes = None if form.recalls else standin_shell.find_notes(messages)
         if notes is not None:  # as if it had asked for each point already
             results = [notes] * len(job.decisions) + results
-        step = _next(job, ["recall"] if form.recalls or notes is not None else [], results, decide)
+        step = _choose_tool(job, ["recall"] if form.recalls or notes is not None else [], results, decide)
         return standin_shell.write(step, form, len(results))
     if not tools:
         return None
     native = "tools" in body
-    results = [text_of(each) for each in messages if each.get("role") == ("tool" if native else "user")][not native :]
-    return _write(_next(job, tools, results, decide), native=native, number=len(results))
+    results = [read_text(each) for each in messages if each.get("role") == ("tool" if native else "user")][not native :]
+    return _write(_choose_tool(job, tools, results, decide), native=native, number=len(results))
 
 
 def _heed(told: str, decide: Decide) -> Decide:
@@ -104,7 +104,9 @@ def find_choice(prompt: str, find_job: FindJob) -> str | None:
     return known.believe(decision, standin_reader.find_notes(prompt)) or standin_reader.UNKNOWN
 
 
-def _next(job: Job, tools: Sequence[str], results: Sequence[str], decide: Decide) -> tuple[str, dict[str, Any]] | None:
+def _choose_tool(
+    job: Job, tools: Sequence[str], results: Sequence[str], decide: Decide
+) -> tuple[str, dict[str, Any]] | None:
     """The tool to use after these results, and its arguments; None: all is done."""
     if "recall" not in tools:
         return None

@@ -19,7 +19,7 @@ from typing import Any
 
 from harness.gateway.chat import standin_mem0
 from harness.gateway.chat.standin_mem0 import Prompt
-from harness.gateway.chat.wire import text_of
+from harness.gateway.chat.wire import read_text
 
 _CHUNK = re.compile(r"Extract facts from the following chunk\.\n[\s\S]*?\nContent:\n(?P<told>[\s\S]*)\Z")
 _SESSION = re.compile(r"<session_(?P<name>[0-9a-f-]+)>\n(?P<told>[\s\S]*)\n</session_(?P=name)>")
@@ -31,12 +31,12 @@ _REST = {"when": "N/A", "where": "N/A", "who": "N/A", "why": "N/A", "fact_type":
 
 def answer(body: Mapping[str, Any]) -> dict[str, Any] | None:
     """The message that one of the two reads; None: the request is of neither."""
-    prompt = text_of(body["messages"][-1])
+    prompt = read_text(body["messages"][-1])
     if found := _CHUNK.search(prompt):
-        rows = [{"what": fact, **_REST} for fact in standin_mem0.facts(found["told"])]
+        rows = [{"what": fact, **_REST} for fact in standin_mem0.extract_facts(found["told"])]
         return {"role": "assistant", "content": json.dumps({"facts": rows}, ensure_ascii=False)}
     if (found := _SESSION.search(prompt)) and _offers(body):
-        known = _list_known("\n".join(text_of(each) for each in body["messages"][:-1]))
+        known = _list_known("\n".join(read_text(each) for each in body["messages"][:-1]))
         turns = [("user", turn) for turn in _SPEAKER.split(found["told"])]
         return _call([fact.text for fact in standin_mem0.decide(Prompt(turns, known, []))])
     return None

@@ -107,7 +107,7 @@ def decide(prompt: Prompt) -> list[ExtractedMemory]:
     words = {name: _content(text) for name, text in prompt.existing.items()}
     found = []
     for role, turn_text in prompt.turns:
-        for text in facts(turn_text) if role != "system" else ():
+        for text in extract_facts(turn_text) if role != "system" else ():
             plain = _plain(text)
             if plain and plain not in known:
                 known.add(plain)
@@ -117,12 +117,12 @@ def decide(prompt: Prompt) -> list[ExtractedMemory]:
     return found
 
 
-def facts(text: str) -> list[str]:
+def extract_facts(text: str) -> list[str]:
     """The facts in what somebody said, each in one text that can stand alone."""
     found: list[str] = []
-    for lead, block in _blocks(text):
+    for lead, block in _split_blocks(text):
         follows = False
-        for sentence in _sentences(block):
+        for sentence in _split_sentences(block):
             if sentence.rstrip("\"')]").endswith("?") or _PHATIC.fullmatch(sentence):
                 follows = False
             elif follows and _LEANS.match(sentence):
@@ -135,16 +135,16 @@ def facts(text: str) -> list[str]:
     return found
 
 
-def _blocks(text: str) -> Iterator[tuple[str, str]]:
+def _split_blocks(text: str) -> Iterator[tuple[str, str]]:
     """Paragraphs and list items, each after the line that introduces it ("" if none does); no headings."""
     lead, block, item, served = "", "", None, False  # served: the lead has introduced an item already
-    for line in (*_FENCE.sub(_flat, text).splitlines(), ""):
+    for line in (*_FENCE.sub(_flatten_fence, text).splitlines(), ""):
         begins = _ITEM.match(line)
         if line.strip() and not begins and not _HEADING.match(line):
             block = f"{block} {line.strip()}".strip()
             continue
         if block.endswith(":"):
-            *before, introduction = _sentences(block)
+            *before, introduction = _split_sentences(block)
             if before:
                 yield "", " ".join(before)
             if lead and not served:
@@ -158,12 +158,12 @@ def _blocks(text: str) -> Iterator[tuple[str, str]]:
         yield "", lead
 
 
-def _flat(fence: re.Match[str]) -> str:
+def _flatten_fence(fence: re.Match[str]) -> str:
     """A fence as one span: its line feeds are no ends of facts."""
     return f"`{' '.join(fence[0].strip('`').split())}`"
 
 
-def _sentences(block: str) -> Iterator[str]:
+def _split_sentences(block: str) -> Iterator[str]:
     spans = [found.span() for found in _SPAN.finditer(block)]
     start = 0
     for end in _END.finditer(block):

@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from harness.gateway.chat.wire import text_of
+from harness.gateway.chat.wire import read_text
 
 SHELLS = ("bash", "Bash", "shell", "run_shell_command", "exec_command", "execute_bash", "terminal")
 """Names of tools that run a command."""
@@ -50,7 +50,7 @@ def find_form(body: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) ->
     """None: the request is of no agent program that could do a job."""
     offered = body.get("tools")
     functions = [each["function"] for each in offered if _is_function(each)] if isinstance(offered, list) else []
-    prompt = "\n".join(text_of(each) for each in messages if each.get("role") in ("system", "user"))
+    prompt = "\n".join(read_text(each) for each in messages if each.get("role") in ("system", "user"))
     shell = next((each for each in functions if each["name"] in SHELLS), None)
     block = BLOCK.search(prompt) if not functions else None
     if shell is None and block is None:
@@ -62,16 +62,16 @@ def find_form(body: Mapping[str, Any], messages: Sequence[Mapping[str, Any]]) ->
 
 def find_notes(messages: Sequence[Mapping[str, Any]]) -> str | None:
     """What stands in the program's own memory file; None: it has none."""
-    told = (text_of(each) for each in messages if each.get("role") in ("system", "developer", "user"))
+    told = (read_text(each) for each in messages if each.get("role") in ("system", "developer", "user"))
     return next((found[1] for text in told if (found := _NOTES.search(text))), None)
 
 
 def list_results(messages: Sequence[Mapping[str, Any]], form: Form) -> list[str]:
     """What its steps so far brought, in order."""
     if form.shell is not None:
-        return [_open(text_of(each)) for each in messages if each.get("role") == "tool"]
+        return [_open(read_text(each)) for each in messages if each.get("role") == "tool"]
     first = next((at for at, each in enumerate(messages) if each.get("role") == "assistant"), len(messages))
-    return [_open(text_of(each)) for each in messages[first:] if each.get("role") == "user"]
+    return [_open(read_text(each)) for each in messages[first:] if each.get("role") == "user"]
 
 
 def write(step: Step | None, form: Form, number: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from harness.gateway.chat.wire import ChatError, Upstream
 from harness.model.trial import Chat
 
 
-def upstream(chat: Chat, environ: Mapping[str, str], find_job: FindJob = lambda *_: None) -> Upstream:
+def make_upstream(chat: Chat, environ: Mapping[str, str], find_job: FindJob = lambda *_: None) -> Upstream:
     """The one that answers; its `name` is what stands beside results. Raises ChatError, one line.
 
     Args:

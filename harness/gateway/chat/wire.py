@@ -116,10 +116,10 @@ class Upstream(Protocol):
     async def close(self) -> None: ...
 
 
-def document(body: bytes) -> dict[str, Any]:
+def parse_document(body: bytes) -> dict[str, Any]:
     """The JSON object that `body` holds. Raises Refused."""
     try:
-        found = json.loads(body, parse_constant=_no_constant)
+        found = json.loads(body, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise Refused(400, "the body is not JSON") from None
     if not isinstance(found, dict):
@@ -127,13 +127,13 @@ def document(body: bytes) -> dict[str, Any]:
     return found
 
 
-def _no_constant(_: str) -> NoReturn:
+def _refuse_constant(_: str) -> NoReturn:
     raise ValueError("NaN and Infinity are no JSON")
 
 
 def parse(body: bytes, *, ours: bool = False) -> ChatRequest:
     """The request that `body` holds; only what every upstream must be able to rely on is checked. Raises Refused."""
-    given = document(body)
+    given = parse_document(body)
     if not isinstance(given.get("model"), str) or not given["model"]:
         raise Refused(400, "model must be a string that is not empty", "model")
     messages = given.get("messages")
@@ -153,11 +153,11 @@ def parse(body: bytes, *, ours: bool = False) -> ChatRequest:
     return ChatRequest(given, ours)
 
 
-def text_of(message: Mapping[str, Any]) -> str:
+def read_text(message: Mapping[str, Any]) -> str:
     """The text of a message: its content or the text parts of it, and the arguments of its tool calls."""
     content = message.get("content")
-    texts = [part.get("text") for part in _objects(content if isinstance(content, list) else [{"text": content}])]
-    functions = _objects([call.get("function") for call in _objects(message.get("tool_calls"))])
+    texts = [part.get("text") for part in _list_objects(content if isinstance(content, list) else [{"text": content}])]
+    functions = _list_objects([call.get("function") for call in _list_objects(message.get("tool_calls"))])
     texts += [each.get(key) for each in functions for key in ("name", "arguments")]
     return "\n".join(text for text in (*texts, message.get("refusal")) if isinstance(text, str) and text)
 
@@ -167,8 +167,8 @@ def count_spent(request: ChatRequest, answer: Completion | None) -> Spent:
 
     Tools and schemas are counted as their JSON where the upstream says nothing; a provider writes them in its own way.
     """
-    sent = sum(tokens.count(text_of(message)) for message in request.messages)
-    answer_tokens = tokens.count(text_of(message_of(answer))) if answer else 0
+    sent = sum(tokens.count(read_text(message)) for message in request.messages)
+    answer_tokens = tokens.count(read_text(read_message(answer))) if answer else 0
     usage = (answer or {}).get("usage")
     if (reported := read_usage(usage)) is None:
         rest = (json.dumps(request.body[key]) for key in ("tools", "response_format") if request.body.get(key))
@@ -195,7 +195,7 @@ def _count_cached(usage: Mapping[str, Any], prompt: int) -> int:
     return cached if type(cached) is int and 0 <= cached <= prompt else 0
 
 
-def message_of(answer: Completion) -> dict[str, Any]:
+def read_message(answer: Completion) -> dict[str, Any]:
     """The message of a completion; an empty one if it holds none."""
     try:
         message = answer["choices"][0]["message"]
@@ -210,7 +210,7 @@ def drop_unsound_usage(answer: dict[str, Any]) -> None:
         answer.pop("usage", None)
 
 
-def completion(name: str, model: str, message: Mapping[str, Any], finish: str, usage: Any) -> Completion:
+def make_completion(name: str, model: str, message: Mapping[str, Any], finish: str, usage: Any) -> Completion:
     """A completion named `name`. It carries no clock: `created` is 0."""
     return {
         "id": name,
@@ -222,14 +222,14 @@ def completion(name: str, model: str, message: Mapping[str, Any], finish: str, u
     }
 
 
-def chunks(answer: Completion) -> Iterator[Chunk]:
+def split_completion(answer: Completion) -> Iterator[Chunk]:
     """A whole answer as a stream: the role, pieces of the text, tool calls, the end, and the usage."""
     head = {key: answer.get(key) for key in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
 
     def chunk(delta: Mapping[str, Any], finish: str | None = None) -> Chunk:
         return head | {"choices": [{"index": 0, "delta": dict(delta), "finish_reason": finish}]}
 
-    message = message_of(answer)
+    message = read_message(answer)
     yield chunk({"role": "assistant", "content": ""})
     for key in ("content", "refusal"):
         text = message.get(key) or ""
@@ -257,7 +257,7 @@ class Assembly:
             if isinstance(chunk.get(key), str):
                 self.head.setdefault(key, chunk[key])
         self.usage = chunk.get("usage") or self.usage
-        for choice in _objects(chunk.get("choices")):
+        for choice in _list_objects(chunk.get("choices")):
             if isinstance(choice.get("finish_reason"), str):
                 self.finish = choice["finish_reason"]
             if isinstance(choice.get("delta"), dict):
@@ -267,12 +267,12 @@ class Assembly:
         for key in ("content", "refusal"):
             if isinstance(delta.get(key), str):
                 self.texts.setdefault(key, []).append(delta[key])
-        for part in _objects(delta.get("tool_calls")):
+        for part in _list_objects(delta.get("tool_calls")):
             index = part.get("index")
             call = self.calls.setdefault(index if isinstance(index, int) else 0, {"type": "function", "function": {}})
             if isinstance(part.get("id"), str):
                 call["id"] = part["id"]
-            for function in _objects([part.get("function")]):
+            for function in _list_objects([part.get("function")]):
                 for key in ("name", "arguments"):
                     if isinstance(function.get(key), str):
                         call["function"][key] = call["function"].get(key, "") + function[key]
@@ -290,10 +290,10 @@ class Assembly:
         if self.calls:
             message["tool_calls"] = [self.calls[index] for index in sorted(self.calls)]
         name, model = self.head.get("id", ""), self.head.get("model", "")
-        return completion(name, model, message, self.finish or "stop", self.usage)
+        return make_completion(name, model, message, self.finish or "stop", self.usage)
 
 
-def _objects(given: object) -> list[dict[str, Any]]:
+def _list_objects(given: object) -> list[dict[str, Any]]:
     """The JSON objects in a list; none if it is no list."""
     return [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
 
@@ -305,7 +305,7 @@ class Whole:
         raise NotImplementedError  # who derives from this answers
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Chunk, None]:
-        for chunk in chunks(await self.complete(request)):
+        for chunk in split_completion(await self.complete(request)):
             yield chunk
 
     async def close(self) -> None:

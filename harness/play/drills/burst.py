@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from harness.adapter import Scope
 from harness.model.drill import Piece, Plan
-from harness.play.drills.durability import lesson
+from harness.play.drills.durability import write_lesson
 from harness.play.drills.reading import read_back
 from harness.play.drills.stage import Drill, DrillSession
 from harness.play.store import Lost
@@ -27,11 +27,11 @@ def plan(size: int, seed: int) -> Plan:
     sizes = {"small": SMALL, "large": max(size, SMALL), "shared": max(size, SMALL)}
     names = [(role, f"{role} {at + 1:03}") for role, amount in sizes.items() for at in range(amount)]
     calm = [("calm", f"calm {role} {at + 1}") for role in sizes for at in range(CALM)]
-    return Plan(pieces=tuple(_piece(role, name, seed) for role, name in (*calm, *names)))
+    return Plan(pieces=tuple(_make_piece(role, name, seed) for role, name in (*calm, *names)))
 
 
-def _piece(role: str, name: str, seed: int) -> Piece:
-    item, canary = lesson("burst", seed, name, SCOPE)
+def _make_piece(role: str, name: str, seed: int) -> Piece:
+    item, canary = write_lesson("burst", seed, name, SCOPE)
     return Piece(name=name, role=role, item=item, canary=canary)
 
 

@@ -87,17 +87,17 @@ def plan(size: int, seed: int) -> Plan:
     large, rest = max(size // 2, LARGE), size - sum(parts.values()) - few - size // 2
     around = dict.fromkeys(("sibling", "user", "wider", "narrower"), rest // 5)
     amounts = {"scope": large - SAMPLE, **around, "same": rest - rest // 5 * 4}
-    pieces = [*target_pieces, *_others(draw, {**amounts, "later": size * 11 // 5})]
+    pieces = [*target_pieces, *_make_others(draw, {**amounts, "later": size * 11 // 5})]
     first = [piece for piece in pieces if piece.role in STORED]
     draw.shuffle(first)
     targets, beside = ([piece for piece in first if piece.role == role] for role in ("forget", "same"))
     for target, neighbour in zip(targets, beside, strict=False):  # who deletes one too many takes what comes next
         first.remove(neighbour)
         first.insert(first.index(target) + 1, neighbour)
-    return Plan(pieces=(*first, *(piece for piece in pieces if piece.role not in STORED), *_questions(seed)))
+    return Plan(pieces=(*first, *(piece for piece in pieces if piece.role not in STORED), *_make_questions(seed)))
 
 
-def _questions(seed: int) -> Iterator[Piece]:
+def _make_questions(seed: int) -> Iterator[Piece]:
     """Asked, never written: where their word is found, queries are kept."""
     for name in (f"question-{at}" for at in range(QUESTIONS)):
         word = memory_word(make("deletion", seed, name))
@@ -114,19 +114,19 @@ def _make_targets(seed: int, draw: random.Random, parts: dict[str, int]) -> Iter
     for at, (role, name) in enumerate(roles):
         turn, which = divmod(at, len(subjects))
         kind = KINDS[at % len(KINDS)] if role in ("expire", "scope") else "project"
-        piece = _piece(seed, draw, role, name, subjects[which], FRAMES[turn], kind=kind)
+        piece = _make_piece(seed, draw, role, name, subjects[which], FRAMES[turn], kind=kind)
         if role == "scope" and at % 3 == 0:
             piece = replace(piece, item=replace(piece.item, expires=LASTING))
         yield piece
         if at % REVISED.get(role, at + 1) == 1:
             yield _revise(piece)
         if role in beside:
-            yield _piece(
+            yield _make_piece(
                 seed, draw, beside[role], f"{name}-twin", subjects[which], FRAMES[turn + 2], twin=name, kind=kind
             )
 
 
-def _piece(
+def _make_piece(
     seed: int,
     draw: random.Random,
     role: str,
@@ -150,18 +150,18 @@ def _revise(piece: Piece) -> Piece:
     return replace(piece, name=f"{piece.name}-revised", role="revision", item=item, twin=piece.name)
 
 
-def _others(draw: random.Random, amounts: dict[str, int]) -> Iterator[Piece]:
+def _make_others(draw: random.Random, amounts: dict[str, int]) -> Iterator[Piece]:
     """Distinct memories without a canary, some of them in the scopes next door."""
     scopes = {"scope": (GONE,), "same": (HOME,), "later": (HOME,), **AROUND}
     numbers = count(1000)
     for role, amount in amounts.items():
         for at in range(amount):
             scope = scopes[role][at % len(scopes[role])]
-            item = Item(_remark(draw, next(numbers)), scope, "2026-02-02T09:00:00+00:00", "episodic")
+            item = Item(_write_remark(draw, next(numbers)), scope, "2026-02-02T09:00:00+00:00", "episodic")
             yield Piece(name=f"{role}-other-{at}", role=role, item=item)
 
 
-def _remark(draw: random.Random, number: int) -> str:
+def _write_remark(draw: random.Random, number: int) -> str:
     """The number makes it distinct."""
     part, other = draw.sample(PARTS, 2)
     words = {"part": part, "other": other, "person": draw.choice(PEOPLE), "tool": draw.choice(TOOLS), "n": number}
@@ -182,18 +182,18 @@ def play(stage: DrillSession) -> None:
     if stage.supports("snapshot", "restore"):
         stage.call("before", "snapshot")  # a mark of what is deleted later, which must not keep it
     _change(stage, "before", "revision")
-    _routes(stage, "before")
-    _expiry(stage)
+    _seek_by_routes(stage, "before")
+    _play_expiry(stage)
     _look(stage, "before")
     _delete(stage)
     stage.settle("deleted")
-    _routes(stage, "after")
+    _seek_by_routes(stage, "after")
     stage.close("closed")
     if not stage.supports("persistent"):
         return
     _look(stage, "closed")
     stage.open("reopened")
-    _routes(stage, "reopened")
+    _seek_by_routes(stage, "reopened")
     if stage.supports("forget"):
         _forget_and_kill(stage)
     else:
@@ -206,7 +206,7 @@ def play(stage: DrillSession) -> None:
         stage.compact("compacted")
         _look(stage, "compacted")
         stage.open("compacted")
-        _routes(stage, "compacted")
+        _seek_by_routes(stage, "compacted")
         stage.close("compacted")
 
 
@@ -216,7 +216,7 @@ def _write(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> None:
     stage.settle(step)
 
 
-def _targets(stage: DrillSession) -> list[Piece]:
+def _list_targets(stage: DrillSession) -> list[Piece]:
     """What will be deleted and carries a canary."""
     roles = [role for operation, role in TARGETS.items() if stage.supports(operation)]
     return [piece for piece in stage.plan.of(*roles) if piece.canary]
@@ -224,12 +224,12 @@ def _targets(stage: DrillSession) -> list[Piece]:
 
 def _list_looked_for(stage: DrillSession) -> list[Piece]:
     """The same, and what is forgotten right before a kill: it is sought in the bytes only."""
-    return [*_targets(stage), *(stage.plan.of("killed") if stage.supports("forget", "persistent") else ())]
+    return [*_list_targets(stage), *(stage.plan.of("killed") if stage.supports("forget", "persistent") else ())]
 
 
-def _routes(stage: DrillSession, step: str) -> None:
+def _seek_by_routes(stage: DrillSession, step: str) -> None:
     """Seeks every target. Only what is forgotten by id is asked for in three ways: a search is what costs most."""
-    for piece in _targets(stage):
+    for piece in _list_targets(stage):
         queries = [own_words(piece)]
         if piece.role == "forget":
             queries += [query for query in (query_word(piece.canary or ""), piece.query) if query]
@@ -252,7 +252,7 @@ def own_words(piece: Piece) -> str:
     return " ".join(piece.item.text.replace(piece.canary or "", " ").split())
 
 
-def _expiry(stage: DrillSession) -> None:
+def _play_expiry(stage: DrillSession) -> None:
     if stage.supports("expiry"):
         for piece in stage.plan.of("expire", "lasting"):
             stage.recall("before", own_words(piece), piece.item.scope, [piece], k=DEPTH)
@@ -275,7 +275,7 @@ def _delete(stage: DrillSession) -> None:
     stored = [piece for piece in stage.plan.pieces if stage.ids.get(piece.name)]
     if stage.supports("forget"):
         forgotten = [piece for piece in stored if piece.role == "forget"]
-        unknown = [_unknown({name for ids in stage.ids.values() for name in ids})] if stage.ids else []
+        unknown = [_make_unknown_id({name for ids in stage.ids.values() for name in ids})] if stage.ids else []
         narrower = replace(HOME, branch="main") if stage.supports("scope_branch") else HOME
         for pieces, asker, first in ((forgotten[::2], HOME, []), (forgotten[1::2], narrower, unknown)):
             names = [name for piece in pieces for name in stage.ids[piece.name]]
@@ -308,7 +308,7 @@ def _change(stage: DrillSession, step: str, role: str) -> None:
             stage.call(step, "update", piece.item.scope, ids[0], piece.item, about=about)
 
 
-def _unknown(known: set[str]) -> str:
+def _make_unknown_id(known: set[str]) -> str:
     """An id that nobody has, shaped like the others, because some stores refuse to look at any other."""
     sample = max(known, key=lambda name: (len(name), name))
     turns = (sample.translate(_rotate(turn)) + "0" * (turn // 10) for turn in count(1))

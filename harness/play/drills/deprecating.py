@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from harness.adapter import Scope, Source
 from harness.model.drill import Piece
-from harness.play.drills.durability import lesson
+from harness.play.drills.durability import write_lesson
 from harness.play.drills.stage import DrillSession
 
 SCOPE = Scope(repo="storefront-former", org="acme")
@@ -26,7 +26,7 @@ SOURCE = Source("5e1f0c2a9b7d4e63", "docs/former.md", 12, "session-former")
 
 
 def plan(seed: int) -> Iterator[Piece]:
-    standing, canary = lesson("keeping", seed, "standing", SCOPE)
+    standing, canary = write_lesson("keeping", seed, "standing", SCOPE)
     words = standing.text.removesuffix(f" {canary}")
     told = replace(standing, at=WRITTEN, source=SOURCE, confidence=0.8)
     yield Piece(name="standing", role="standing", item=told, canary=canary, query=words)
@@ -34,7 +34,7 @@ def plan(seed: int) -> Iterator[Piece]:
         item = replace(told, text=f"{words} {number:02}")
         yield Piece(name=f"marked-{number}", role="marked", item=item)
     yield Piece(name="namesake", role="namesake", item=replace(told, text=f"{words} 01", scope=ELSEWHERE))
-    again, canary = lesson("keeping", seed, "again", SCOPE)
+    again, canary = write_lesson("keeping", seed, "again", SCOPE)
     again = replace(again, at=WRITTEN, source=SOURCE, confidence=0.8)
     yield Piece(name="again", role="again", item=again, canary=canary, twin=f"marked-{MARKED}")
 

@@ -74,7 +74,7 @@ class Round:
         return f"{self.name} new"
 
 
-def rounds(size: int, seed: int) -> tuple[Round, ...]:
+def plan_rounds(size: int, seed: int) -> tuple[Round, ...]:
     """`size` writes over up to 20 rounds; every other round from the second on forgets, the others update."""
     draw = random.Random(f"durability {size} {seed}")  # noqa: S311  reproducible on purpose
     amount = max(1, min(ROUNDS, size // SMALLEST))
@@ -103,29 +103,32 @@ def _round(at: int, writes: int, flying: bool, draw: random.Random) -> Round:
 def plan(size: int, seed: int) -> Plan:
     nth = ceil(size / ASKED)
     return Plan(
-        pieces=(*(piece for each in rounds(size, seed) for piece in _pieces(each, seed, nth)), _piece(END, seed))
+        pieces=(
+            *(piece for each in plan_rounds(size, seed) for piece in _list_pieces(each, seed, nth)),
+            _make_piece(END, seed),
+        )
     )
 
 
-def _pieces(each: Round, seed: int, nth: int) -> Iterator[Piece]:
+def _list_pieces(each: Round, seed: int, nth: int) -> Iterator[Piece]:
     """Of the writes of a round each nth is asked for by its own text, and the first, which a later round may change.
     Every other one has a source."""
     for at, name in enumerate(chain(*each.batches)):
-        piece = _piece(name, seed, "listed" if at % nth else "kept")
+        piece = _make_piece(name, seed, "listed" if at % nth else "kept")
         source = Source(path="docs/tides.md", line=at, session=each.name) if at % 2 else None
         yield replace(piece, item=replace(piece.item, source=source))
     for name in each.air:
-        yield _piece(name, seed, "air")
+        yield _make_piece(name, seed, "air")
     if each.updated:
-        yield _piece(each.new, seed, "new", each.updated)
+        yield _make_piece(each.new, seed, "new", each.updated)
 
 
-def _piece(name: str, seed: int, role: str = "kept", twin: str | None = None) -> Piece:
-    item, canary = lesson("durability", seed, name, SCOPE)
+def _make_piece(name: str, seed: int, role: str = "kept", twin: str | None = None) -> Piece:
+    item, canary = write_lesson("durability", seed, name, SCOPE)
     return Piece(name=name, role=role, item=item, canary=canary, twin=twin)
 
 
-def lesson(drill: DrillName, seed: int, name: str, scope: Scope) -> tuple[Item, str]:
+def write_lesson(drill: DrillName, seed: int, name: str, scope: Scope) -> tuple[Item, str]:
     """A memory that reads like repo work, and its canary: the last word, so that a text cut short has lost it."""
     canary = f"cw{digest([drill, seed, name])[:12]}"
     draw = random.Random(canary)  # noqa: S311  reproducible on purpose
@@ -137,11 +140,11 @@ def lesson(drill: DrillName, seed: int, name: str, scope: Scope) -> tuple[Item, 
 
 
 def play(stage: DrillSession) -> None:
-    schedule = rounds(stage.trial.size, stage.trial.seed)
+    schedule = plan_rounds(stage.trial.size, stage.trial.seed)
     pieces = stage.plan.by_name
     stage.open(BEGIN)
     for each in schedule:
-        changed = _live(stage, each)
+        changed = _play_round(stage, each)
         stage.kill(each.name, during=[pieces[name] for name in each.air], seconds=each.seconds)
         if each is schedule[-1]:
             asked: Sequence[Piece] = _list_asked(stage.plan.pieces)
@@ -153,7 +156,7 @@ def play(stage: DrillSession) -> None:
     stage.close(END)
 
 
-def _live(stage: DrillSession, each: Round) -> list[Piece]:
+def _play_round(stage: DrillSession, each: Round) -> list[Piece]:
     """Up to the moment of the kill; returns the pieces that were changed."""
     pieces = stage.plan.by_name
     *early, last = ([pieces[name] for name in batch] for batch in each.batches)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from harness.adapter import Scope
 from harness.model.backend import EmbedderName
 from harness.model.drill import Piece, Plan
-from harness.play.drills.durability import lesson
+from harness.play.drills.durability import write_lesson
 from harness.play.drills.stage import Drill, DrillSession
 from harness.play.store import Lost
 
@@ -25,12 +25,12 @@ ASKED = 1000
 
 
 def plan(size: int, seed: int) -> Plan:
-    return Plan(pieces=tuple(_piece(at, seed) for at in range(size)))
+    return Plan(pieces=tuple(_make_piece(at, seed) for at in range(size)))
 
 
-def _piece(at: int, seed: int) -> Piece:
+def _make_piece(at: int, seed: int) -> Piece:
     name = f"memory {at + 1:03}"
-    item, canary = lesson("embedder", seed, name, SCOPE)
+    item, canary = write_lesson("embedder", seed, name, SCOPE)
     role = "crowd" if at >= ASKED else "new" if at % NEW == NEW - 1 else "kept"
     return Piece(name=name, role=role, item=item, canary=canary)
 

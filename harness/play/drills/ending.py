@@ -13,7 +13,7 @@ from datetime import datetime, timedelta, timezone
 from harness.adapter import Scope
 from harness.log.transcript import Op
 from harness.model.drill import Piece
-from harness.play.drills.durability import lesson
+from harness.play.drills.durability import write_lesson
 from harness.play.drills.stage import DrillSession
 
 SCOPE = Scope(repo="storefront-ends", org="acme")
@@ -42,19 +42,19 @@ ZONES = tuple(timezone(timedelta(hours=hours)) for hours in (0, -7, 9))
 
 
 def plan(seed: int) -> Iterator[Piece]:
-    first, *others = (_piece(f"ending-{number}", "ending", end, seed) for number, end in enumerate(ENDS))
+    first, *others = (_make_piece(f"ending-{number}", "ending", end, seed) for number, end in enumerate(ENDS))
     words = first.item.text.removesuffix(f" {first.canary}")
     for number in range(1, ALL + 1):
         item = replace(first.item, text=f"{words} {number:02}", expires=OVER)
         yield Piece(name=f"over-{number}", role="over", item=item)
     yield from (replace(first, query=words), *others)
     for end, later, op in CHANGES:
-        yield _piece(f"before {op}", "ending before", end, seed)
-        yield _piece(f"after {op}", "ending changed", later, seed, twin=f"before {op}")
+        yield _make_piece(f"before {op}", "ending before", end, seed)
+        yield _make_piece(f"after {op}", "ending changed", later, seed, twin=f"before {op}")
 
 
-def _piece(name: str, role: str, end: str, seed: int, twin: str | None = None) -> Piece:
-    item, canary = lesson("keeping", seed, name, SCOPE)
+def _make_piece(name: str, role: str, end: str, seed: int, twin: str | None = None) -> Piece:
+    item, canary = write_lesson("keeping", seed, name, SCOPE)
     return Piece(name=name, role=role, item=replace(item, at=WRITTEN, expires=end), canary=canary, twin=twin)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from harness.adapter import FILTERS, Filter, Item, Scope, Source, Trait
 from harness.model.drill import Piece
-from harness.play.drills.durability import lesson
+from harness.play.drills.durability import write_lesson
 from harness.play.drills.stage import NOW, DrillSession
 
 SCOPE = Scope(repo="storefront-kinds", org="acme")
@@ -27,7 +27,7 @@ WHERE: dict[Trait, Filter] = {
 
 
 def plan(seed: int) -> Iterator[Piece]:
-    told, canary = lesson("keeping", seed, "kinds", SCOPE)
+    told, canary = write_lesson("keeping", seed, "kinds", SCOPE)
     words = told.text.removesuffix(f" {canary}")
     near = replace(told, kind="episodic", source=replace(SOURCE, path=f"{SOURCE.path}.old"), confidence=0.25)
     fitting = replace(told, kind="procedural", source=SOURCE, confidence=0.75)

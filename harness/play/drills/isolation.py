@@ -82,28 +82,28 @@ def plan(size: int, seed: int) -> Plan:
     """A fifth of `size` pairs, at most all that there are; the rest is more memories on both sides in turn. Beside
     them, one memory for each scope of the other pairs, and for each place.
     """
-    named = list(scopes.pairs())
+    named = list(scopes.make_pairs())
     whole, others = named[: max(1, size // len(STORED))], named[max(1, size // len(STORED)) :]
-    pieces = [_piece("everywhere", "everywhere", Scope(), seed)]
+    pieces = [_make_piece("everywhere", "everywhere", Scope(), seed)]
     for name, first, second in whole:
         pieces += [
-            _piece(f"{name}.near", "near", first, seed, twin=f"{name}.far"),
-            _piece(f"{name}.far", "far", second, seed, twin=f"{name}.near"),
-            *(_piece(f"{name}.{role}", role, second, seed) for role in ("edited", "dropped", "replaced")),
-            _piece(f"{name}.overwrite", "overwrite", first, seed, twin=f"{name}.edited"),
-            _piece(f"{name}.revision", "revision", second, seed, twin=f"{name}.edited"),
-            _piece(f"{name}.usurper", "usurper", first, seed, twin=f"{name}.replaced"),
-            _piece(f"{name}.heir", "heir", second, seed, twin=f"{name}.replaced"),
+            _make_piece(f"{name}.near", "near", first, seed, twin=f"{name}.far"),
+            _make_piece(f"{name}.far", "far", second, seed, twin=f"{name}.near"),
+            *(_make_piece(f"{name}.{role}", role, second, seed) for role in ("edited", "dropped", "replaced")),
+            _make_piece(f"{name}.overwrite", "overwrite", first, seed, twin=f"{name}.edited"),
+            _make_piece(f"{name}.revision", "revision", second, seed, twin=f"{name}.edited"),
+            _make_piece(f"{name}.usurper", "usurper", first, seed, twin=f"{name}.replaced"),
+            _make_piece(f"{name}.heir", "heir", second, seed, twin=f"{name}.replaced"),
         ]
     for at in range(size - len(STORED) * len(whole)):
         name, *both = whole[at // 2 % len(whole)]
-        pieces.append(_piece(f"{name}.more{at}", "more", both[at % 2], seed))
+        pieces.append(_make_piece(f"{name}.more{at}", "more", both[at % 2], seed))
     beside = [(f"{name}.{turn}", scope) for name, *both in others for turn, scope in zip("12", both, strict=True)]
-    pieces += [_piece(name, "place", scope, seed) for name, scope in (*scopes.places(), *beside)]
+    pieces += [_make_piece(name, "place", scope, seed) for name, scope in (*scopes.make_places(), *beside)]
     return Plan(pieces=tuple(pieces))
 
 
-def _piece(name: str, role: str, scope: Scope, seed: int, twin: str | None = None) -> Piece:
+def _make_piece(name: str, role: str, scope: Scope, seed: int, twin: str | None = None) -> Piece:
     """The places of a group hold the same but for the canary: whoever is asked for one would find the others."""
     mark = digest(["isolation", seed, name])
     kind = digest(["isolation", seed, name.partition(".")[0]]) if role == "place" else mark
@@ -116,7 +116,7 @@ def _piece(name: str, role: str, scope: Scope, seed: int, twin: str | None = Non
     return Piece(name=name, role=role, item=item, canary=canary, query=query, twin=twin)
 
 
-def _pairs(plan: Plan) -> list[ScopePair]:
+def _list_pairs(plan: Plan) -> list[ScopePair]:
     names = [piece.name.removesuffix(".near") for piece in plan.of("near")]
     return [ScopePair(*(plan.by_name[f"{name}.{role}"] for role in ScopePair._fields)) for name in names]
 
@@ -126,9 +126,11 @@ def play(stage: DrillSession) -> None:
     if not any(stage.supports(f"scope_{respect}") for respect in RESPECTS):
         return
     pairs = [
-        pair for pair in _pairs(stage.plan) if _tells_apart(stage, pair.first) and _tells_apart(stage, pair.second)
+        pair
+        for pair in _list_pairs(stage.plan)
+        if _declares_difference(stage, pair.first) and _declares_difference(stage, pair.second)
     ]
-    places = [piece for piece in stage.plan.of("place") if _tells_apart(stage, piece.item.scope)]
+    places = [piece for piece in stage.plan.of("place") if _declares_difference(stage, piece.item.scope)]
     stage.open("write")
     _write(stage, pairs, places)
     pairs = [pair for pair in pairs if all(stage.ids.get(piece.name) for piece in pair[: len(STORED)])]
@@ -154,7 +156,7 @@ def group(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _tells_apart(stage: DrillSession, scope: Scope) -> bool:
+def _declares_difference(stage: DrillSession, scope: Scope) -> bool:
     return all(stage.supports(f"scope_{part}") for part in RESPECTS if getattr(scope, part) is not None)
 
 
@@ -216,13 +218,13 @@ def _ask_elsewhere(stage: DrillSession, pairs: list[ScopePair], places: list[Pie
         for respect in dict.fromkeys(pair.respect for pair in pairs):
             stage.list_ids("unwritten", scopes.name_scope(respect, UNWRITTEN))
     for place in places:
-        for blank in _blanks(stage, place):
+        for blank in _list_blanks(stage, place):
             stage.recall("blank", place.item.text, blank, about=[place], k=DEPTH)
             if listed:
                 stage.list_ids("blank", blank)
 
 
-def _blanks(stage: DrillSession, place: Piece) -> list[Scope]:
+def _list_blanks(stage: DrillSession, place: Piece) -> list[Scope]:
     """Scopes with an empty name beside this place: each part alone, or the one that its group is about."""
     if place.name == f"{LATTICE}.{RESPECTS[0]}":
         return _list_lone_blanks(stage)
@@ -265,14 +267,16 @@ def _forget_around(stage: DrillSession, lattice: Sequence[Piece]) -> list[Piece]
     for name in names:
         for target in [piece for piece in left if piece.name == name]:
             left.remove(target)
-            _forget_and_look(stage, f"around {name}", target.item.scope, [target], around(target.item.scope, left))
+            _forget_and_look(
+                stage, f"around {name}", target.item.scope, [target], list_neighbours(target.item.scope, left)
+            )
     return left
 
 
 def _forget_beside(stage: DrillSession, places: Sequence[Piece]) -> None:
     """Deletes what has an empty name for a part where others have one."""
     for piece in places:
-        for blank in _blanks(stage, piece):
+        for blank in _list_blanks(stage, piece):
             read_back(stage, "before blank", piece.item.scope, [piece])
             _forget_and_look(stage, f"blank beside {group(piece.name)}", blank, [], [piece])
 
@@ -280,7 +284,7 @@ def _forget_beside(stage: DrillSession, places: Sequence[Piece]) -> None:
 def _forget_open(stage: DrillSession, lattice: Sequence[Piece]) -> None:
     """Last, what could take everything: a part with an empty name, and the scope without any."""
     targets = [piece for piece in lattice if piece.item.scope == Scope()]
-    others = around(Scope(), lattice)
+    others = list_neighbours(Scope(), lattice)
     for piece in others:
         read_back(stage, "before open", piece.item.scope, [piece])
     for blank in _list_lone_blanks(stage):
@@ -290,7 +294,7 @@ def _forget_open(stage: DrillSession, lattice: Sequence[Piece]) -> None:
         _forget_and_look(stage, f"around {target.name}", Scope(), [target], others)
 
 
-def around(scope: Scope, places: Sequence[Piece]) -> list[Piece]:
+def list_neighbours(scope: Scope, places: Sequence[Piece]) -> list[Piece]:
     """The places one step away: one part is set, not set, or another."""
     return [piece for piece in places if sum(getattr(piece.item.scope, p) != getattr(scope, p) for p in RESPECTS) == 1]
 

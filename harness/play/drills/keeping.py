@@ -239,7 +239,7 @@ def play(stage: DrillSession) -> None:
         held = [piece for piece in stored if piece.item.scope == scope]
         missed += _list_missing(stage, held, read_back(stage, "written", scope, held))
     _get(stage, "written", sample[: SAMPLE // 5])
-    _history(stage, "written", sample[: SAMPLE // 5])
+    _ask_history(stage, "written", sample[: SAMPLE // 5])
     for piece in sample:
         found = stage.recall("own", piece.item.text, piece.item.scope, about=[piece]) or []
         missed += _list_missing(stage, [piece], {hit.memory_id for hit in found})
@@ -259,7 +259,7 @@ def play(stage: DrillSession) -> None:
     repeating.play(stage)
     bulk.play(stage, [piece for piece in stage.plan.pieces if piece.item.scope in (HOME, *SIBLINGS)])
     stage.close("at once")
-    repeating.live(stage)
+    repeating.play_days(stage)
     deprecating.play(stage)
     filtering.play(stage)
 
@@ -293,7 +293,7 @@ def _get(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> None:
             stage.call(step, "get", piece.item.scope, name, about=[piece])
 
 
-def _history(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> None:
+def _ask_history(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> None:
     for piece in pieces if stage.supports("history") else ():
         for name in stage.ids.get(piece.name, ()):
             stage.call(step, "history", piece.item.scope, name, about=[piece])
@@ -303,15 +303,15 @@ def _ask(stage: DrillSession) -> None:
     """In other words; what nobody wrote, beside a question that has an answer; and with a very small and a large k."""
     answers = stage.plan.of("answer")
     for piece in answers:
-        stage.recall("asked", _question(piece), HOME, about=[piece])
+        stage.recall("asked", _write_question(piece), HOME, about=[piece])
     for question, piece in zip(UNKNOWN, cycle(answers), strict=False):
         stage.recall("unknown", question, HOME, about=[piece])
     for piece in answers[:FEW]:
-        stage.recall("narrow", _question(piece), HOME, about=[piece], k=1)
-        stage.recall("wide", _question(piece), HOME, about=[piece], k=20)
+        stage.recall("narrow", _write_question(piece), HOME, about=[piece], k=1)
+        stage.recall("wide", _write_question(piece), HOME, about=[piece], k=20)
 
 
-def _question(piece: Piece) -> str:
+def _write_question(piece: Piece) -> str:
     assert piece.query is not None
     return piece.query
 

@@ -114,7 +114,7 @@ def plan(seed: int) -> Iterator[Piece]:
     """In a drawn order, so that neither of a pair is always the later one."""
     pieces = [piece for number, pair in enumerate(PAIRS) for piece in _make_pair(number, *pair)]
     for number, (question, answer) in enumerate(BEHIND):
-        pieces.append(Piece(name=f"behind-{number}", role="chosen", item=_item(LEAD + answer), query=question))
+        pieces.append(Piece(name=f"behind-{number}", role="chosen", item=_make_item(LEAD + answer), query=question))
     random.Random(f"ranking {seed}").shuffle(pieces)  # noqa: S311  reproducible on purpose
     yield from pieces
 
@@ -122,12 +122,12 @@ def plan(seed: int) -> Iterator[Piece]:
 def _make_pair(number: int, question: str, answer: str, other: str) -> tuple[Piece, Piece]:
     right, decoy = f"chosen-{number}", f"passed-{number}"
     return (
-        Piece(name=right, role="chosen", item=_item(answer), query=question, twin=decoy),
-        Piece(name=decoy, role="passed", item=_item(other, OWN if number % 2 else SCOPE)),
+        Piece(name=right, role="chosen", item=_make_item(answer), query=question, twin=decoy),
+        Piece(name=decoy, role="passed", item=_make_item(other, OWN if number % 2 else SCOPE)),
     )
 
 
-def _item(text: str, scope: Scope = SCOPE) -> Item:
+def _make_item(text: str, scope: Scope = SCOPE) -> Item:
     return Item(text, scope, WRITTEN, "project", SOURCE, 0.8)
 
 

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from harness.adapter import Item, Scope, Source
 from harness.model.drill import Piece
-from harness.play.drills.durability import WRITTEN, lesson
+from harness.play.drills.durability import WRITTEN, write_lesson
 from harness.play.drills.reading import read_back
 from harness.play.drills.stage import NOW, DrillSession
 
@@ -51,27 +51,27 @@ TERMS = (
 
 def plan(seed: int) -> Iterator[Piece]:
     for number in range(1, FEW + 1):
-        yield _piece(f"late-{number}", "late", seed)
-        told = _piece(f"told-{number}", "told", seed)
+        yield _make_piece(f"late-{number}", "late", seed)
+        told = _make_piece(f"told-{number}", "told", seed)
         first, then = (replace(told.item, source=source) for source in RETOLD)
         yield replace(told, item=first)
         yield Piece(f"retold-{number}", "retold", then, told.canary, twin=told.name)
     for op in CHANGED:
-        yield _piece(f"once-{op}", "once", seed)
-    yield _piece("once-new", "once new", seed, twin="once-update")
+        yield _make_piece(f"once-{op}", "once", seed)
+    yield _make_piece("once-new", "once new", seed, twin="once-update")
     for number in range(1, VERSIONS + 1):
-        yield _piece(f"version-{number}", "version", seed)
+        yield _make_piece(f"version-{number}", "version", seed)
     for number, (word, text) in enumerate(TERMS):
         item = Item(text, SHORT, WRITTEN, "project")
         yield Piece(f"term-{number}", "term" if word else "other term", item, query=word or None)
     for day in AFTER:
         for number in range(1, FEW + 1):
-            piece = _piece(f"day-{day}.{number}", f"day {day}", seed, DAYS)
+            piece = _make_piece(f"day-{day}.{number}", f"day {day}", seed, DAYS)
             yield replace(piece, item=replace(piece.item, at=_date(day)))
 
 
-def _piece(name: str, role: str, seed: int, scope: Scope = AGAIN, twin: str | None = None) -> Piece:
-    item, canary = lesson("keeping", seed, f"again {name}", scope)
+def _make_piece(name: str, role: str, seed: int, scope: Scope = AGAIN, twin: str | None = None) -> Piece:
+    item, canary = write_lesson("keeping", seed, f"again {name}", scope)
     return Piece(name=name, role=role, item=item, canary=canary, twin=twin)
 
 
@@ -142,7 +142,7 @@ def _ask_shortly(stage: DrillSession) -> None:
         stage.recall("short", piece.query or "", SHORT, about=[piece])
 
 
-def live(stage: DrillSession) -> None:
+def play_days(stage: DrillSession) -> None:
     """A store that is told something on each of several days, and asked by one process after the other."""
     stage.renew()
     stage.open("day 0")

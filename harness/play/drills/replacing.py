@@ -12,7 +12,7 @@ from dataclasses import replace
 from harness.adapter import Scope
 from harness.log.transcript import Op
 from harness.model.drill import Piece
-from harness.play.drills.durability import lesson
+from harness.play.drills.durability import write_lesson
 from harness.play.drills.reading import read_back
 from harness.play.drills.stage import NOW, DrillSession
 
@@ -38,25 +38,25 @@ HEIRS = (("doomed-1", "heir-1", SCOPE), ("doomed-2", "heir-2", ELSEWHERE), ("doo
 
 def plan(seed: int) -> Iterator[Piece]:
     for group in range(1, GROUPS + 1):
-        yield _piece(f"joint-{group}", "joint", seed)
+        yield _make_piece(f"joint-{group}", "joint", seed)
         for number in range(1, SEVERAL + 1):
-            yield _piece(f"several-{group}.{number}", "several", seed, twin=f"joint-{group}")
+            yield _make_piece(f"several-{group}.{number}", "several", seed, twin=f"joint-{group}")
     for name, end in ENDS.items():
-        yield _piece(name, name.partition("-")[0], seed, expires=end)
+        yield _make_piece(name, name.partition("-")[0], seed, expires=end)
     for twin, name, _ in CHANGES:
-        yield _piece(name, name, seed, expires=PAST, twin=twin)
+        yield _make_piece(name, name, seed, expires=PAST, twin=twin)
     for number in range(1, TURNED + 1):
-        yield _piece(f"turned-{number}", "turned", seed)
-        yield _piece(f"turn-{number}", "turn", seed, twin=f"turned-{number}")
+        yield _make_piece(f"turned-{number}", "turned", seed)
+        yield _make_piece(f"turn-{number}", "turn", seed, twin=f"turned-{number}")
     for twin, name, scope in HEIRS:
-        yield _piece(twin, "doomed", seed)
-        yield _piece(name, "heir", seed, scope=scope, twin=twin)
+        yield _make_piece(twin, "doomed", seed)
+        yield _make_piece(name, "heir", seed, scope=scope, twin=twin)
 
 
-def _piece(
+def _make_piece(
     name: str, role: str, seed: int, *, scope: Scope = SCOPE, expires: str | None = None, twin: str | None = None
 ) -> Piece:
-    item, canary = lesson("keeping", seed, name, scope)
+    item, canary = write_lesson("keeping", seed, name, scope)
     dated = replace(item, at=LONG_AGO, expires=expires) if name in ENDS else replace(item, expires=expires)
     return Piece(name=name, role=role, item=dated, canary=canary, twin=twin)
 

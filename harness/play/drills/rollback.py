@@ -71,28 +71,30 @@ def plan(size: int, seed: int) -> Plan:
     pieces: list[Piece] = []
     for at, task in enumerate(tasks):
         name, query = f"task{at}", f"how do we {task}?"
-        *kept, over = (_piece(f"{name}.kept{n}", "kept", text, seed, task=task) for n, text in enumerate(KEPT))
+        *kept, over = (_make_piece(f"{name}.kept{n}", "kept", text, seed, task=task) for n, text in enumerate(KEPT))
         pieces += [
             *kept,
             replace(over, item=replace(over.item, at=LONG_AGO, expires=PAST)),
-            _piece(f"{name}.changed", "changed", CHANGED, seed, query=query, task=task),
-            _piece(f"{name}.change", "change", CHANGE, seed, f"{name}.changed", n=at + 3),
-            *(_piece(f"{name}.poison{n}", "poison", text, seed, task=task) for n, text in enumerate(POISON)),
-            _piece(f"{name}.good", "good", GOOD, seed, task=task),
+            _make_piece(f"{name}.changed", "changed", CHANGED, seed, query=query, task=task),
+            _make_piece(f"{name}.change", "change", CHANGE, seed, f"{name}.changed", n=at + 3),
+            *(_make_piece(f"{name}.poison{n}", "poison", text, seed, task=task) for n, text in enumerate(POISON)),
+            _make_piece(f"{name}.good", "good", GOOD, seed, task=task),
         ]
-    erased = [_piece(f"erased{at}", "erased", ERASED, seed, n=at + 11) for at in range((len(tasks) + 1) // 2)]
+    erased = [_make_piece(f"erased{at}", "erased", ERASED, seed, n=at + 11) for at in range((len(tasks) + 1) // 2)]
     others = [
-        _piece(f"other{n}", "kept", OTHER[n % len(OTHER)], seed, n=n + 2, part=PARTS[n % len(PARTS)])
+        _make_piece(f"other{n}", "kept", OTHER[n % len(OTHER)], seed, n=n + 2, part=PARTS[n % len(PARTS)])
         for n in range(size - len(tasks) * (len(KEPT) + 1) - len(erased))
     ]
-    early = [_piece(f"early{at}", "early", ERASED, seed, n=at + 71) for at in range(2)]
-    return Plan(pieces=(*pieces, *erased, *others, *early, *_around(seed), *_make_marked(seed)))
+    early = [_make_piece(f"early{at}", "early", ERASED, seed, n=at + 71) for at in range(2)]
+    return Plan(pieces=(*pieces, *erased, *others, *early, *_make_surroundings(seed), *_make_marked(seed)))
 
 
-def _around(seed: int) -> Iterator[Piece]:
+def _make_surroundings(seed: int) -> Iterator[Piece]:
     for at, scope in enumerate((*AROUND, CLOSED)):
         for role in ("abroad", "abroad erased", "abroad later") if scope != CLOSED else ("abroad erased",):
-            piece = _piece(f"{role}{at}", role, OTHER[at % len(OTHER)], seed, n=at + 31, part=f"{PARTS[at]} abroad")
+            piece = _make_piece(
+                f"{role}{at}", role, OTHER[at % len(OTHER)], seed, n=at + 31, part=f"{PARTS[at]} abroad"
+            )
             yield replace(piece, item=replace(piece.item, scope=scope))
 
 
@@ -100,11 +102,11 @@ def _make_marked(seed: int) -> Iterator[Piece]:
     for mark in range(1, MARKS + 1):
         for name, twin in (("first", None), ("second", None), ("changed", f"first {mark}")):
             text, part = OTHER[mark % len(OTHER)], f"{PARTS[mark]} then"
-            piece = _piece(f"{name} {mark}", f"{name} marked", text, seed, twin, n=mark + 51, part=part)
+            piece = _make_piece(f"{name} {mark}", f"{name} marked", text, seed, twin, n=mark + 51, part=part)
             yield replace(piece, item=replace(piece.item, scope=MARKED))
 
 
-def _piece(
+def _make_piece(
     name: str, role: str, text: str, seed: int, twin: str | None = None, query: str | None = None, **words: str | int
 ) -> Piece:
     canary = f"cw{digest(['rollback', seed, name])[:12]}"
@@ -124,15 +126,17 @@ def play(stage: DrillSession) -> None:
     early = stage.plan.of("early")
     stage.remember("early", early)
     read_back(stage, "early", SCOPE, early)
-    stage.call("early", "forget", SCOPE, _ids(stage, early), about=early)
-    stage.remember("mark", [*stage.plan.of("kept", "changed", "erased"), *_abroad(stage, "abroad", "abroad erased")])
+    stage.call("early", "forget", SCOPE, _list_ids(stage, early), about=early)
+    stage.remember(
+        "mark", [*stage.plan.of("kept", "changed", "erased"), *_list_abroad(stage, "abroad", "abroad erased")]
+    )
     _settle_and_look(stage, "mark")
     marks = stage.supports("snapshot", "restore")
     mark = stage.call("mark", "snapshot") if marks else None
-    _incident(stage)
+    _play_incident(stage)
     _settle_and_look(stage, "incident")
     poison = stage.plan.of("poison")
-    stage.call("undone", "forget", SCOPE, _ids(stage, poison), about=poison)
+    stage.call("undone", "forget", SCOPE, _list_ids(stage, poison), about=poison)
     _settle_and_look(stage, "undone")
     if mark is not None:
         _restore(stage, mark)
@@ -141,23 +145,23 @@ def play(stage: DrillSession) -> None:
         _restore_each(stage)
 
 
-def _incident(stage: DrillSession) -> None:
-    stage.remember("incident", [*stage.plan.of("poison", "good"), *_abroad(stage, "abroad later")])
+def _play_incident(stage: DrillSession) -> None:
+    stage.remember("incident", [*stage.plan.of("poison", "good"), *_list_abroad(stage, "abroad later")])
     if stage.supports("update"):
         for change in stage.plan.of("change"):
             changed = stage.plan.by_name[change.twin or ""]
             for memory_id in stage.ids.get(changed.name, ())[:1]:
                 stage.call("incident", "update", SCOPE, memory_id, change.item, about=[changed, change])
     erased = stage.plan.of("erased")
-    stage.call("incident", "forget", SCOPE, _ids(stage, erased), about=erased)
-    for piece in _abroad(stage, "abroad erased"):
+    stage.call("incident", "forget", SCOPE, _list_ids(stage, erased), about=erased)
+    for piece in _list_abroad(stage, "abroad erased"):
         if piece.item.scope != CLOSED:
-            stage.call("incident", "forget", piece.item.scope, _ids(stage, [piece]), about=[piece])
+            stage.call("incident", "forget", piece.item.scope, _list_ids(stage, [piece]), about=[piece])
         elif stage.supports("forget_scope"):
             stage.call("incident", "forget_scope", CLOSED, about=[piece])
 
 
-def _abroad(stage: DrillSession, *roles: str) -> list[Piece]:
+def _list_abroad(stage: DrillSession, *roles: str) -> list[Piece]:
     """Where the backend tells the scopes apart."""
     pieces = stage.plan.of(*roles)
     return [
@@ -221,7 +225,7 @@ def _settle_and_look(stage: DrillSession, step: str) -> None:
     """All that is there; what the questions bring; and the erased by their own words and ids."""
     stage.settle(step)
     read_back(stage, step, SCOPE, [piece for piece in stage.plan.pieces if piece.item.scope == SCOPE])
-    abroad = _abroad(stage, "abroad", "abroad erased", "abroad later")
+    abroad = _list_abroad(stage, "abroad", "abroad erased", "abroad later")
     for scope in dict.fromkeys(piece.item.scope for piece in abroad):
         read_back(stage, step, scope, [piece for piece in abroad if piece.item.scope == scope])
     for probe in stage.plan.of("changed"):
@@ -234,7 +238,7 @@ def _settle_and_look(stage: DrillSession, step: str) -> None:
             stage.call(step, "get", SCOPE, memory_id, about=[piece])
 
 
-def _ids(stage: DrillSession, pieces: Sequence[Piece]) -> list[str]:
+def _list_ids(stage: DrillSession, pieces: Sequence[Piece]) -> list[str]:
     return [memory_id for piece in pieces for memory_id in stage.ids.get(piece.name, ())]
 
 

@@ -95,15 +95,15 @@ EMPTY = "empty"
 NamedScopes = tuple[str, Scope, Scope]
 
 
-def pairs() -> Iterator[NamedScopes]:
+def make_pairs() -> Iterator[NamedScopes]:
     """Every pair: `<family>-<respect>-<number>` and its scopes, the one that could reach the other first.
 
     Respects take turns, each beginning with another family, so that the first few are of every kind.
     """
-    yield from (pair for turn in zip(*map(_pairs, RESPECTS), strict=True) for pair in turn)
+    yield from (pair for turn in zip(*map(_make_pairs, RESPECTS), strict=True) for pair in turn)
 
 
-def _pairs(respect: str) -> list[NamedScopes]:
+def _make_pairs(respect: str) -> list[NamedScopes]:
     whole = Scope(**{part: f"{part}-with-{respect}" for part in RESPECTS})
     nested = ("nesting", replace(whole, **{respect: None}), whole)
     beside = Scope(**{part: f"{part}-beside-{respect}" for part in RESPECTS})
@@ -123,11 +123,11 @@ def name_scope(respect: str, name: str) -> Scope:
     return Scope(repo=BRANCHED, branch=name) if respect == "branch" else Scope(**{respect: name})
 
 
-def places() -> Iterator[tuple[str, Scope]]:
+def make_places() -> Iterator[tuple[str, Scope]]:
     """Every place: `<group>.<member>`, the group beginning with its family, and the scope."""
-    yield from _lattice()
+    yield from _make_lattice()
     for respect in RESPECTS:
-        for member, name in _long():
+        for member, name in _make_long_names():
             yield f"length-{respect}.{member}", name_scope(respect, name)
         context = Scope(**{next(part for part in RESPECTS if part != respect): f"beside-{respect}"})
         yield f"word-{respect}.open", context
@@ -143,7 +143,7 @@ def places() -> Iterator[tuple[str, Scope]]:
     yield from _join_names()
 
 
-def _lattice() -> Iterator[tuple[str, Scope]]:
+def _make_lattice() -> Iterator[tuple[str, Scope]]:
     """Every choice of parts that are set, and for each part that is set a neighbour that differs in it."""
     for count in range(len(RESPECTS) + 1):
         for parts in combinations(RESPECTS, count):
@@ -153,7 +153,7 @@ def _lattice() -> Iterator[tuple[str, Scope]]:
                 yield f"{LATTICE}.{'+'.join(parts)}!{part}", replace(scope, **{part: f"separate-{part}"})
 
 
-def _long() -> Iterator[tuple[str, str]]:
+def _make_long_names() -> Iterator[tuple[str, str]]:
     """Each name agrees with the next in as many characters as it is called, and no longer: its first, or its last. Two
     differ in the middle."""
     word = "quarterly-revenue-reporting-service-of-the-northern-region-" * 5

@@ -13,7 +13,7 @@ from itertools import chain, zip_longest
 
 from harness.adapter import Scope
 from harness.model.drill import Piece, Plan
-from harness.play.drills.durability import lesson
+from harness.play.drills.durability import write_lesson
 from harness.play.drills.stage import Drill, DrillSession
 
 REPO = Scope(repo="tidewater")
@@ -36,44 +36,44 @@ def plan(size: int, seed: int) -> Plan:
     in_turn = max(len(turns), questions // 3)
     roles = [turns[at % len(turns)] if at < in_turn else both[(at - in_turn) % len(both)] for at in range(questions)]
     roles += ["crowd"] * (size - questions)
-    return Plan(pieces=tuple(_piece(name, role, seed) for name, role in zip(names, roles, strict=True)))
+    return Plan(pieces=tuple(_make_piece(name, role, seed) for name, role in zip(names, roles, strict=True)))
 
 
-def _piece(name: str, role: str, seed: int) -> Piece:
+def _make_piece(name: str, role: str, seed: int) -> Piece:
     scope = Scope(repo=REPO.repo, user=FIRST) if role == "own" else REPO
-    item, canary = lesson("sharing", seed, name, scope)
+    item, canary = write_lesson("sharing", seed, name, scope)
     return Piece(name=name, role=role, item=item, canary=canary)
 
 
 def play(stage: DrillSession) -> None:
-    _in_turn(stage)
+    _play_in_turn(stage)
     if stage.supports("multi_process"):
-        _at_once(stage)
+        _play_at_once(stage)
 
 
 # --- in turn ----------------------------------------------------------------------------------------------------------
 
 
-def _in_turn(stage: DrillSession) -> None:
+def _play_in_turn(stage: DrillSession) -> None:
     own = stage.plan.of("own") if stage.supports("scope_user") else ()
     shared, dropped = stage.plan.of("shared", "dropped"), stage.plan.of("dropped")
-    with _agent(stage, "first writes"):
+    with _open_agent(stage, "first writes"):
         stage.remember("first writes", [*shared, *own, *stage.plan.of("crowd")])
         stage.settle("first writes")
         _ask(stage, "first writes", [*shared, *own], place=_place(stage, FIRST))
-    with _agent(stage, "second reads"):
+    with _open_agent(stage, "second reads"):
         _ask(stage, "second reads", shared, place=_place(stage, SECOND))
     if stage.supports("forget"):
-        with _agent(stage, "third deletes"):
+        with _open_agent(stage, "third deletes"):
             for piece in dropped:
                 _forget(stage, "third deletes", piece)
             stage.settle("third deletes")
-    with _agent(stage, "first reads again"):
+    with _open_agent(stage, "first reads again"):
         _ask(stage, "first reads again", [*shared, *own], place=_place(stage, FIRST))
 
 
 @contextmanager
-def _agent(stage: DrillSession, step: str) -> Iterator[None]:
+def _open_agent(stage: DrillSession, step: str) -> Iterator[None]:
     """A process that is closed in good order; one that is lost is gone already."""
     stage.open(step)
     yield
@@ -99,7 +99,7 @@ def _forget(stage: DrillSession, step: str, piece: Piece, who: str = "a") -> Non
 # --- at once ----------------------------------------------------------------------------------------------------------
 
 
-def _at_once(stage: DrillSession) -> None:
+def _play_at_once(stage: DrillSession) -> None:
     pieces = {who: stage.plan.of(who, f"{who}-dropped") for who in OTHER}
     everything = [*pieces["a"], *pieces["b"]]
     for who in OTHER:
@@ -110,7 +110,7 @@ def _at_once(stage: DrillSession) -> None:
         _delete(stage)
     for who in OTHER:
         stage.close("deleted", who)
-    with _agent(stage, "reopened"):
+    with _open_agent(stage, "reopened"):
         stage.settle("reopened")
         if stage.supports("entries"):
             stage.list_ids("reopened", REPO)
@@ -120,7 +120,7 @@ def _at_once(stage: DrillSession) -> None:
 def _write(stage: DrillSession, pieces: Mapping[str, Sequence[Piece]]) -> None:
     """Turn by turn; behind each turn, both look for what both have written in it."""
     draw = random.Random(f"sharing {stage.trial.seed}")  # noqa: S311  reproducible on purpose
-    for batches in zip_longest(*(_batches(pieces[who], draw) for who in OTHER), fillvalue=()):
+    for batches in zip_longest(*(_split_batches(pieces[who], draw) for who in OTHER), fillvalue=()):
         for who, batch in zip(OTHER, batches, strict=True):
             if batch:
                 stage.remember("both write", batch, who)
@@ -139,7 +139,7 @@ def _delete(stage: DrillSession) -> None:
     _settle(stage, "deleted", [*stage.plan.of(*(f"{who}-dropped" for who in OTHER)), *stage.plan.of(*OTHER)[:KEPT]])
 
 
-def _batches(pieces: Sequence[Piece], draw: random.Random) -> Iterator[Sequence[Piece]]:
+def _split_batches(pieces: Sequence[Piece], draw: random.Random) -> Iterator[Sequence[Piece]]:
     """One or two at a time."""
     start = 0
     while start < len(pieces):

@@ -157,7 +157,7 @@ class DrillSession(StoreSession[RemoteMemory]):
         at_once = self.supports("concurrent")
         with ThreadPoolExecutor(len(pieces)) as pool:
             asked = {
-                who: pool.submit(self.ask, partial(_burst, [each.item for each in own], at_once), who)
+                who: pool.submit(self.ask, partial(_write_burst, [each.item for each in own], at_once), who)
                 for who, own in pieces.items()
             }
         for who, own in pieces.items():
@@ -165,7 +165,7 @@ class DrillSession(StoreSession[RemoteMemory]):
             for at, piece in enumerate(own):
                 one = found[at] if found else None
                 self._wrote(
-                    step, who, piece, one.ack if one else None, _fault_of(one) or fault, one.took if one else took
+                    step, who, piece, one.ack if one else None, _find_fault(one) or fault, one.took if one else took
                 )
         self.go_on()
 
@@ -290,23 +290,23 @@ class DrillSession(StoreSession[RemoteMemory]):
             )
 
 
-def _burst(items: Sequence[Item], at_once: bool, memory: RemoteMemory) -> list[BurstWrite]:
+def _write_burst(items: Sequence[Item], at_once: bool, memory: RemoteMemory) -> list[BurstWrite]:
     return memory.burst(items, at_once=at_once)
 
 
-def _fault_of(write: BurstWrite | None) -> Fault | None:
+def _find_fault(write: BurstWrite | None) -> Fault | None:
     error = write.error if write else None
     return Fault(kind=error.kind, op="remember", message=error.message, at=error.at) if error else None
 
 
 @cache
-def _arguments(op: str) -> tuple[str, ...]:
+def _list_arguments(op: str) -> tuple[str, ...]:
     return tuple(inspect.signature(getattr(Memory, op)).parameters)[1:]
 
 
 def _request(op: str, args: Sequence[Any]) -> dict[str, Any]:
     """The arguments by name; items are the pieces that the call is about."""
-    named = zip(_arguments(op), args, strict=True)
+    named = zip(_list_arguments(op), args, strict=True)
     return {name: to_wire(value) for name, value in named if not _holds_items(value)}
 
 

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from harness.adapter import Scope, Source
 from harness.model.drill import Piece, Plan
 from harness.model.trial import digest
-from harness.play.drills.durability import lesson
+from harness.play.drills.durability import write_lesson
 from harness.play.drills.reading import read_back
 from harness.play.drills.stage import Drill, DrillSession
 from harness.play.drills.texts import REWRITTEN
@@ -31,12 +31,12 @@ ROLES = ("kept", "kept", "kept", "dropped before", "kept", "dropped after", "kep
 
 def plan(size: int, seed: int) -> Plan:
     """`size` memories in two scopes, each a note with a date and a source of its own."""
-    return Plan(pieces=tuple(_piece(at, seed) for at in range(max(size, len(ROLES) * len(SCOPES)))))
+    return Plan(pieces=tuple(_make_piece(at, seed) for at in range(max(size, len(ROLES) * len(SCOPES)))))
 
 
-def _piece(at: int, seed: int) -> Piece:
+def _make_piece(at: int, seed: int) -> Piece:
     name = f"memory {at + 1:03}"
-    item, canary = lesson("upgrade", seed, name, SCOPES[at // len(ROLES) % len(SCOPES)])
+    item, canary = write_lesson("upgrade", seed, name, SCOPES[at // len(ROLES) % len(SCOPES)])
     source = Source(digest([seed, name])[:40], f"docs/page-{at}.md", at + 1, f"session-{at}")
     written = f"2026-01-{at % 28 + 1:02}T{at // 28 % 24:02}:{at % 60:02}:00{OFFSETS[at % len(OFFSETS)]}"
     told = replace(item, text=f"{REWRITTEN[at % len(REWRITTEN)]}\n{item.text}", at=written, source=source)

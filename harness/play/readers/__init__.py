@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from harness import paths
-from harness.adapter import Hit, Scope, applies
+from harness.adapter import Hit, Scope, holds_at
 from harness.gateway.chat.client import Reply
 from harness.log.calls import ModelCall, OwnCount
 from harness.log.parts import Check, Choice, Read
@@ -61,7 +61,7 @@ class ReadEntry:
 
 def is_for(entry: ReadEntry, place: Scope) -> bool:
     """Whether it is meant for this place, as far as the backend says for which it is."""
-    return entry.hit.scope is None or applies(entry.hit.scope, place)
+    return entry.hit.scope is None or holds_at(entry.hit.scope, place)
 
 
 def render(text: str, hit: Hit) -> str:
@@ -180,7 +180,7 @@ def _check(job: Job, work: Callable[[], object]) -> Outcome:
 def find(label: str) -> Reader:
     """The reader of that label (`NAME` or `NAME@MODEL`), made anew. Raises ReaderError."""
     name, model = split_reader(label)
-    kind, word = _kind(name)
+    kind, word = _find_kind(name)
     if model and not inspect.signature(kind).parameters:
         raise ReaderError(f"reader '{name}' asks no model: leave out --model, or name one that does (choice, chat)")
     try:
@@ -192,14 +192,14 @@ def find(label: str) -> Reader:
     return made
 
 
-def salts(label: str) -> bool:
+def uses_salt(label: str) -> bool:
     """Whether stories get names of their own for each seed, so that no model can know them. Raises ReaderError."""
-    return bool(getattr(_kind(split_reader(label)[0])[0], "salts", False))
+    return bool(getattr(_find_kind(split_reader(label)[0])[0], "salts", False))
 
 
 def can_correct(label: str) -> bool:
     """Whether it works at a job in several rounds. Raises ReaderError."""
-    return hasattr(_kind(split_reader(label)[0])[0], "work_until_green")
+    return hasattr(_find_kind(split_reader(label)[0])[0], "work_until_green")
 
 
 @cache
@@ -208,7 +208,7 @@ def digest(label: str) -> str:
 
     Raises ReaderError.
     """
-    kind, word = _kind(split_reader(label)[0])
+    kind, word = _find_kind(split_reader(label)[0])
     said, read = Path(inspect.getfile(kind)).read_bytes(), getattr(kind, "read_source", None)
     if word and read is None:
         raise ReaderError(f"reader '{label}' takes no word: '{word}' means nothing to it")
@@ -221,7 +221,7 @@ def digest(label: str) -> str:
 
 
 @cache
-def _kind(name: str) -> tuple[Callable[..., Reader], str]:
+def _find_kind(name: str) -> tuple[Callable[..., Reader], str]:
     """Who makes the reader, and of which word; empty: of none."""
     points = {point.name: point for point in entry_points(group=READERS)}
     first, _, word = name.partition(":")

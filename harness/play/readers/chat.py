@@ -152,7 +152,7 @@ class ChatReader:
     def __init__(self, model: str = "") -> None:
         if not model:
             raise ReaderError("it needs a chat model: name it with --model")
-        if not bubblewrap.available() and not os.environ.get(UNCONTAINED):
+        if not bubblewrap.is_available() and not os.environ.get(UNCONTAINED):
             raise ReaderError(
                 "commands run over files that a model wrote, and bubblewrap is not here, or may not do its work: "
                 f"install it, or set {UNCONTAINED}=1 on a machine that holds nothing else"

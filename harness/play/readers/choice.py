@@ -20,7 +20,7 @@ from harness.gateway.chat.client import Reply
 from harness.gateway.chat.standin_reader import UNKNOWN, find_named
 from harness.log.calls import ModelCall
 from harness.log.parts import Choice
-from harness.model.dates import moment
+from harness.model.dates import parse_moment
 from harness.model.job import Decision, Job, Option
 from harness.model.trial import ReadPolicy
 from harness.play.readers import AskMemory, Context, Outcome, ReadEntry, ReaderError, is_for, render
@@ -189,5 +189,5 @@ def credit(context: Context, decision: Decision, option: Option, entries: Sequen
         entry=entry.position,
         memory_id=entry.hit.memory_id,
         usable=len(asserting),
-        undated=sum(moment(each.hit.created) is None for each in asserting),
+        undated=sum(parse_moment(each.hit.created) is None for each in asserting),
     )

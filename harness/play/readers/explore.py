@@ -17,7 +17,7 @@ CAP = 6000
 WORD = re.compile(r"[a-z0-9]+")
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Lower-case runs of letters and digits; identifiers fall into their parts."""
     return WORD.findall(text.lower())
 
@@ -40,7 +40,7 @@ class Explorer:
 
     def _rank(self, commit: str, question: str) -> list[str]:
         paths, index = self._index(commit)
-        known = [word for word in words(question) if word in index.vocab_dict]
+        known = [word for word in split_words(question) if word in index.vocab_dict]
         if not known:
             return []
         import numpy as np
@@ -55,6 +55,6 @@ class Explorer:
             files = self._repo.files(commit)
             paths = sorted(files)
             index = bm25s.BM25()
-            index.index([words(f"{path} {files[path]}") for path in paths], show_progress=False)
+            index.index([split_words(f"{path} {files[path]}") for path in paths], show_progress=False)
             self._indexes[commit] = paths, index
         return self._indexes[commit]

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from harness.log.parts import Check, Choice, Read
-from harness.model.dates import moment
+from harness.model.dates import parse_moment
 from harness.model.job import Decision, Job, Option
 from harness.model.trial import SCRIPTED_READS, ReadPolicy
 from harness.play.readers import AskMemory, Context, Outcome, ReadEntry, is_for
@@ -36,7 +36,7 @@ class Scripted:
         opened: set[str] = set()
         for decision in job.decisions:
             outcome.prompt += context.count(decision.question)
-            choice = _from_memory(context, decision, ask(decision.question, decision), outcome)
+            choice = _choose_from_memory(context, decision, ask(decision.question, decision), outcome)
             choice = choice or explore(context, job, decision, opened, outcome)
             outcome.choices.append(choice)
         do_what_is_left(context, job, outcome)
@@ -65,7 +65,7 @@ def do_what_is_left(context: Context, job: Job, outcome: Outcome) -> None:
 def _read_printed(context: Context, decision: Decision, printed: Sequence[Check]) -> Choice | None:
     for ran in printed:
         for line in ran.output.splitlines():
-            if option := option_of(context, decision, line):
+            if option := match_option(context, decision, line):
                 return Choice(
                     decision=decision.id, value=option.value, origin="run", fact=option.fact,
                     path=shlex.join(ran.command),
@@ -73,7 +73,7 @@ def _read_printed(context: Context, decision: Decision, printed: Sequence[Check]
     return None
 
 
-def option_of(context: Context, decision: Decision, text: str) -> Option | None:
+def match_option(context: Context, decision: Decision, text: str) -> Option | None:
     """The one option that a text of the repository, or of a command, asserts."""
     return find_option(context.classifier.read, decision, text)
 
@@ -87,7 +87,9 @@ def find_option(read: Callable[[str], Reading], decision: Decision, text: str) -
     return asserted[0] if len(asserted) == 1 else None
 
 
-def _from_memory(context: Context, decision: Decision, entries: Sequence[ReadEntry], outcome: Outcome) -> Choice | None:
+def _choose_from_memory(
+    context: Context, decision: Decision, entries: Sequence[ReadEntry], outcome: Outcome
+) -> Choice | None:
     usable = [
         (entry, option)
         for entry in entries
@@ -104,7 +106,7 @@ def _from_memory(context: Context, decision: Decision, entries: Sequence[ReadEnt
     if context.policy == "careful":
         usable.sort(key=lambda pair: pair[0].hit.confidence or 0.0, reverse=True)
     if context.policy in ("newest", "careful"):
-        usable.sort(key=lambda pair: moment(pair[0].hit.created) or UNDATED, reverse=True)
+        usable.sort(key=lambda pair: parse_moment(pair[0].hit.created) or UNDATED, reverse=True)
     if context.policy == "verifying":
         usable.sort(key=lambda pair: TRUST.index(standings[pair[0].position]))
     elif context.policy == "careful":  # a note that cites nothing may still be newer than one whose line stands
@@ -118,7 +120,7 @@ def _from_memory(context: Context, decision: Decision, entries: Sequence[ReadEnt
         entry=entry.position,
         memory_id=entry.hit.memory_id,
         usable=len(usable),
-        undated=sum(moment(entry.hit.created) is None for entry, _ in usable),
+        undated=sum(parse_moment(entry.hit.created) is None for entry, _ in usable),
         standing=standings.get(entry.position),
     )
 
@@ -148,7 +150,7 @@ def explore(context: Context, job: Job, decision: Decision, opened: set[str], ou
             opened.add(path)
             outcome.reads.append(read)
         for number, line in enumerate(files[path].splitlines(), 1):
-            if option := option_of(context, decision, line):
+            if option := match_option(context, decision, line):
                 return Choice(
                     decision=decision.id, value=option.value, origin="repo", fact=option.fact, path=path, line=number
                 )

@@ -23,10 +23,10 @@ from harness.report.charts import (
 from harness.report.charts.chart import Chart
 from harness.report.model import growth as growing
 
-__all__ = ["Chart", "charts"]
+__all__ = ["Chart", "draw_charts"]
 
 
-def charts(results: Results, samples: Sequence[Sample] = ()) -> list[Chart]:
+def draw_charts(results: Results, samples: Sequence[Sample] = ()) -> list[Chart]:
     """The charts that this run has data for, in the order of the page's questions.
 
     Args:

@@ -54,28 +54,28 @@ def rank(results: Results) -> list[str]:
 
 def show(name: str) -> str:
     """A name as a table has it."""
-    return words.visible(name, 60)
+    return words.make_visible(name, 60)
 
 
-def short(name: str, limit: int = 13) -> str:
+def shorten_name(name: str, limit: int = 13) -> str:
     """A name as it fits beside a row: cut in its middle, as long names differ in their settings."""
-    safe = words.visible(name)
+    safe = words.make_visible(name)
     return safe if len(safe) <= limit else f"{safe[: limit // 2]}\u2026{safe[len(safe) - (limit - 1) // 2 :]}"
 
 
-def star(results: Results, name: str) -> str:
+def mark_oracle(results: Results, name: str) -> str:
     """Stands behind the name of a row that equals the oracle."""
     return " *" if name in results.like_oracle else ""
 
 
 def explain_star(results: Results, names: Iterable[str]) -> str:
     """Empty if no name has one."""
-    held = [show(name) for name in names if star(results, name)]
+    held = [show(name) for name in names if mark_oracle(results, name)]
     return f"{STAR}: {words.join_words(held)}." if held else ""
 
 
 def count(name: str, n: int) -> str:
-    return f"{short(name, 12)} ({n})"
+    return f"{shorten_name(name, 12)} ({n})"
 
 
 def place(results: Results, names: Iterable[str], y: float) -> Iterator[tuple[str, float]]:
@@ -95,7 +95,7 @@ def draw_separator(sheet: Sheet, results: Results, rows: Iterable[tuple[str, flo
         sheet.text(0, first - ROW, CONTROLS, colour=SOFT, italic=True)
 
 
-def dot(
+def draw_dot(
     sheet: Sheet, pooled: Pooled | None, scale: Scale, y: float, shape: Shape, colour: str, *, hollow: bool = False
 ) -> None:
     """A mean with its interval, or the word for there being none."""
@@ -114,18 +114,18 @@ def tell(pooled: Pooled | None) -> str:
 _COUNT = re.compile(r"(?:\u2265 )?([\d,.]+)/([\d,]+)")
 
 
-def counts(text: str) -> tuple[float, int] | None:
+def parse_counts(text: str) -> tuple[float, int] | None:
     """Hits and cases of a text of a table; None for one of the words."""
     found = _COUNT.fullmatch(text)
     return (float(found[1].replace(",", "")), int(found[2].replace(",", ""))) if found else None
 
 
-def within(pooled: Pooled | None) -> str:
+def format_interval(pooled: Pooled | None) -> str:
     """The interval as a table has it."""
-    return words.interval(pooled.interval) if pooled and pooled.value is not None and pooled.interval else ""
+    return words.format_interval(pooled.interval) if pooled and pooled.value is not None and pooled.interval else ""
 
 
-def grid(sheet: Sheet, scale: Scale, top: float, bottom: float, ticks: Iterable[tuple[float, str]]) -> None:
+def draw_grid(sheet: Sheet, scale: Scale, top: float, bottom: float, ticks: Iterable[tuple[float, str]]) -> None:
     """Pale upright lines with their words below."""
     for value, said in ticks:
         sheet.line((scale(value), top), (scale(value), bottom), colour=PALE)
@@ -138,6 +138,6 @@ WARM: str = INK
 WARM_SHAPE: Shape = "diamond"
 
 
-def cold_line(sheet: Sheet, x: float, top: float, bottom: float) -> None:
+def draw_cold_line(sheet: Sheet, x: float, top: float, bottom: float) -> None:
     """Where the cold arm stands, through all rows."""
     sheet.line((x, top), (x, bottom), colour=VERMILLION, width=1, dash=(4, 3))

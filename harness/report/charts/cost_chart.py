@@ -26,12 +26,12 @@ from harness.report.charts.chart import (
     WARM,
     WARM_SHAPE,
     Chart,
-    cold_line,
+    draw_cold_line,
+    draw_grid,
     draw_separator,
     finish,
-    grid,
     place,
-    short,
+    shorten_name,
     show,
     tell,
 )
@@ -96,7 +96,7 @@ def chart(results: Results) -> Chart | None:
     body = [
         (
             show(row.name), _name_write(row), str(row.stories), row.done, row.total,
-            *(part if isinstance(part, str) else words.number(round(part)) for part in row.parts),
+            *(part if isinstance(part, str) else words.format_number(round(part)) for part in row.parts),
         )
         for row in rows
     ]  # fmt: skip
@@ -105,7 +105,7 @@ def chart(results: Results) -> Chart | None:
         if row.best and table.group(results, row.name) == "ranked"
     ]  # fmt: skip
     cold = next((line for line in body if line[0] == COLD), None)
-    return finish(_sheet(results, rows), NAME, "cost", TITLE, says(told_of, cold), HEADS, body)
+    return finish(_draw_sheet(results, rows), NAME, "cost", TITLE, describe(told_of, cold), HEADS, body)
 
 
 def _make_row(results: Results, name: str, write: WritePolicy) -> CostRow:
@@ -126,7 +126,7 @@ def _make_row(results: Results, name: str, write: WritePolicy) -> CostRow:
         ways.spread(results, name, JOBS_DONE, write),
         each,
         total,
-        tuple(_part(results, name, cells, measure, done) for measure in PAYERS),
+        tuple(_read_part(results, name, cells, measure, done) for measure in PAYERS),
     )
 
 
@@ -135,7 +135,7 @@ def _value(cell: Cell, measure: str) -> float | None:
     return known.value if isinstance(known, Measured) else None
 
 
-def _part(results: Results, name: str, cells: Sequence[Cell], measure: str, done: float) -> float | str:
+def _read_part(results: Results, name: str, cells: Sequence[Cell], measure: str, done: float) -> float | str:
     values = [value for cell in cells if (value := _value(cell, measure)) is not None]
     if not values:
         return tell(results.backends[name].measures.get(measure))
@@ -146,7 +146,7 @@ def _name_write(row: CostRow) -> str:
     return "" if row.write is None else ways.WRITES[row.write] + ("" if row.best else ", for comparison")
 
 
-def says(ranked: Sequence[Sequence[str]], cold: Sequence[str] | None) -> str:
+def describe(ranked: Sequence[Sequence[str]], cold: Sequence[str] | None) -> str:
     """From the rows of the table: what each completed job has cost in the write policy that suits a row best, and how
     many jobs there were."""
     without = f"{cold[4]} without memory ({cold[3]} jobs); " if cold else ""
@@ -154,14 +154,14 @@ def says(ranked: Sequence[Sequence[str]], cold: Sequence[str] | None) -> str:
     return f"Tokens for each completed job, written as suits each backend best: {without}{told_of}."
 
 
-def _sheet(results: Results, rows: Sequence[CostRow]) -> Sheet:
+def _draw_sheet(results: Results, rows: Sequence[CostRow]) -> Sheet:
     sheet = Sheet()
-    _done(sheet, results, rows)
-    _paid(sheet, results, [row for row in rows if row.best], sheet.height + 22)
+    _draw_done(sheet, results, rows)
+    _draw_paid(sheet, results, [row for row in rows if row.best], sheet.height + 22)
     return sheet
 
 
-def _done(sheet: Sheet, results: Results, rows: Sequence[CostRow]) -> None:
+def _draw_done(sheet: Sheet, results: Results, rows: Sequence[CostRow]) -> None:
     """Jobs completed, beside what each has cost; over the read policies."""
     known = [value for row in rows if row.each for value in row.each.numbers]
     jobs, cost = Scale(0, 1, NARROW + 8, 190), Scale.decades(known, 266, 344)
@@ -171,13 +171,13 @@ def _done(sheet: Sheet, results: Results, rows: Sequence[CostRow]) -> None:
     heights = [y for _, y in place(results, [row.name for row in rows], 32)]
     at = list(zip(rows, heights, strict=True))
     bottom = heights[-1] + 14
-    grid(sheet, jobs, 20, bottom, ((0.0, "none"), (0.5, ""), (1.0, "all")))
-    grid(sheet, cost, 20, bottom, _decades(cost))
+    draw_grid(sheet, jobs, 20, bottom, ((0.0, "none"), (0.5, ""), (1.0, "all")))
+    draw_grid(sheet, cost, 20, bottom, _list_decades(cost))
     draw_separator(sheet, results, ((row.name, y) for row, y in at))
     cold = next((row for row in rows if row.name == COLD), None)
     for spread, scale in ((cold and cold.each, cost), (cold and cold.jobs, jobs)):
         if spread:
-            cold_line(sheet, scale((spread.numbers if scale is cost else spread.shares)[0]), 20, bottom)
+            draw_cold_line(sheet, scale((spread.numbers if scale is cost else spread.shares)[0]), 20, bottom)
     for row, y in at:
         colour = VERMILLION if row.name == COLD else WARM if row.best else SOFT
         sheet.text(0, y, _label(row), colour=WARM if row.best else SOFT)
@@ -192,7 +192,7 @@ def _done(sheet: Sheet, results: Results, rows: Sequence[CostRow]) -> None:
 def _label(row: CostRow) -> str:
     if row.write is None:
         return "no memory"
-    return f"{short(row.name, 11)}, {ways.WRITES[row.write]}" if row.best else f"{ASIDE}{ways.WRITES[row.write]}"
+    return f"{shorten_name(row.name, 11)}, {ways.WRITES[row.write]}" if row.best else f"{ASIDE}{ways.WRITES[row.write]}"
 
 
 def _reach(sheet: Sheet, ends: tuple[float, float], scale: Scale, y: float, row: CostRow, colour: str) -> None:
@@ -203,7 +203,7 @@ def _reach(sheet: Sheet, ends: tuple[float, float], scale: Scale, y: float, row:
     sheet.mark((low + high) / 2, y, "circle" if cold else WARM_SHAPE, colour, hollow=cold or not row.best)
 
 
-def _paid(sheet: Sheet, results: Results, rows: Sequence[CostRow], top: float) -> None:
+def _draw_paid(sheet: Sheet, results: Results, rows: Sequence[CostRow], top: float) -> None:
     """By payer, on one scale of decades; the embedder's pieces on one of their own."""
     step, left = 65, NARROW - 11
     for column, head in enumerate(PAYERS.values()):
@@ -222,7 +222,7 @@ def _paid(sheet: Sheet, results: Results, rows: Sequence[CostRow], top: float) -
         for column, part in enumerate(row.parts):
             x, scale = left + step * column, pieces if column == len(row.parts) - 1 else paid
             known = isinstance(part, float)
-            text = words.number(round(part)) if isinstance(part, float) else part if part != NO_JOB else "\u2013"
+            text = words.format_number(round(part)) if isinstance(part, float) else part if part != NO_JOB else "\u2013"
             sheet.text(x + step, y, text, "right", italic=not known, colour=WARM if known else SOFT)
             if isinstance(part, float) and part > 0:
                 sheet.line((x + 12 + scale.start, y + 11), (x + 12 + scale.end, y + 11), colour=PALE, width=2)
@@ -236,7 +236,7 @@ def _paid(sheet: Sheet, results: Results, rows: Sequence[CostRow], top: float) -
     sheet.text(0, y + 32, "ranges are over the ways to read; parts are of all of them together", colour=SOFT)
 
 
-def _decades(scale: Scale) -> list[tuple[float, str]]:
+def _list_decades(scale: Scale) -> list[tuple[float, str]]:
     powers = scale.powers()
     every = -(-len(powers) // 3)
     return [(power, compact(power) if nth % every == 0 else "") for nth, power in enumerate(powers)]

@@ -10,7 +10,7 @@ from harness.model.backend import SOUND
 from harness.model.cells import LayerLook, LayerRow, LookStage, TrustCell
 from harness.model.results import Results
 from harness.report import words
-from harness.report.charts.chart import Chart, finish, short, show
+from harness.report.charts.chart import Chart, finish, shorten_name, show
 from harness.report.charts.sheet import GREEN, INK, PALE, SOFT, VERMILLION, WIDTH, Sheet
 
 NAME, TITLE = "deletion-layers", "Where deleted memories could still be found"
@@ -36,7 +36,7 @@ class ChartLine:
 
     @property
     def where(self) -> str:
-        return f"{self.kind}: {', '.join(words.visible(name, 60) for name in self.names)}"
+        return f"{self.kind}: {', '.join(words.make_visible(name, 60) for name in self.names)}"
 
     @property
     def label(self) -> str:
@@ -44,13 +44,13 @@ class ChartLine:
             return self.where
         many = f"{len(self.names)} {'routes' if self.kind == KINDS['route'] else 'layers'}"
         room = _FITS - len(self.kind) - 2
-        return f"{self.kind}: {many if len(self.names) > 1 else short(self.names[0], room)}"
+        return f"{self.kind}: {many if len(self.names) > 1 else shorten_name(self.names[0], room)}"
 
 
 def chart(results: Results) -> Chart | None:
     cells = [cell for cell in results.trust if cell.drill == DRILL.name]
     cells.sort(key=lambda cell: (cell.backend == SOUND, cell.backend))
-    found = {cell.id: tuple(_lines(cell.layers)) for cell in cells}
+    found = {cell.id: tuple(_list_lines(cell.layers)) for cell in cells}
     if not any(found.values()):
         return None
     body = []
@@ -60,7 +60,7 @@ def chart(results: Results) -> Chart | None:
             body.append((show(cell.backend), line.where, str(line.targets), *looks))
         if not found[cell.id]:
             body.append((show(cell.backend), _word(cell), "", "", "", "", ""))
-    return finish(_sheet(cells, found), NAME, "deleted", TITLE, says(body), HEADS, body)
+    return finish(_draw_sheet(cells, found), NAME, "deleted", TITLE, describe_chart(body), HEADS, body)
 
 
 def _word(cell: TrustCell) -> str:
@@ -80,7 +80,7 @@ def describe(look: tuple[str, int, bool], column: int) -> str:
     return {"gone": "gone", "not-computable": UNKNOWN, "not-seen-before": never}[verdict]
 
 
-def says(body: Sequence[Sequence[str]]) -> str:
+def describe_chart(body: Sequence[Sequence[str]]) -> str:
     """From the rows of the table: what the last look at each place still showed, and what only an earlier one did."""
     looked = [(row[0], row[1], [text for text in row[3:] if text not in ("", NO_LOOK)]) for row in body]
     last = [(name, where, looks[-1] if looks else "") for name, where, looks in looked]
@@ -112,7 +112,7 @@ def _was_cleared(texts: Sequence[str]) -> bool:
     return any(text.endswith(LEFT) for text in texts[:-1]) and not texts[-1].endswith(LEFT)
 
 
-def _lines(layers: Sequence[LayerRow]) -> Iterator[ChartLine]:
+def _list_lines(layers: Sequence[LayerRow]) -> Iterator[ChartLine]:
     """A line a route and a kind of a layer, its places together; those that fared alike and kept nothing share one."""
     grouped: dict[tuple[str, str], list[LayerRow]] = {}
     for row in layers:
@@ -139,7 +139,7 @@ def _look(rows: Sequence[LayerRow], column: int) -> tuple[str, int, bool] | None
     return verdict, seen, sum(look.seen > 0 for look in looks) > 1 and seen < targets
 
 
-def _sheet(cells: Sequence[TrustCell], found: Mapping[str, Sequence[ChartLine]]) -> Sheet:
+def _draw_sheet(cells: Sequence[TrustCell], found: Mapping[str, Sequence[ChartLine]]) -> Sheet:
     sheet = Sheet()
     for at, (asked, scanned) in enumerate(
         (("before", "before"), ("after", "closed"), ("reopened", "kill, refill"), ("compacted", "compacted"))
@@ -153,7 +153,7 @@ def _sheet(cells: Sequence[TrustCell], found: Mapping[str, Sequence[ChartLine]])
         lines = found[cell.id]
         n = f" ({max(line.targets for line in lines)} deleted)" if lines else ""
         sheet.line((0, y - 10), (WIDTH, y - 10), colour=PALE)
-        sheet.text(0, y, f"{short(cell.backend, 20)}{n}", bold=True)
+        sheet.text(0, y, f"{shorten_name(cell.backend, 20)}{n}", bold=True)
         if not lines:
             sheet.text(_AT[0], y, _word(cell), italic=True, colour=SOFT)
         y += _ROW
@@ -163,13 +163,13 @@ def _sheet(cells: Sequence[TrustCell], found: Mapping[str, Sequence[ChartLine]])
                 if look is None:
                     sheet.text(_AT[at], y, NO_LOOK, italic=True, colour=SOFT)
                 elif at == 0 or look[0] != "not-seen-before":
-                    _cell(sheet, _AT[at], y, look, at)
+                    _draw_cell(sheet, _AT[at], y, look, at)
             y += _ROW
         y += 6
     return sheet
 
 
-def _cell(sheet: Sheet, x: float, y: float, look: tuple[str, int, bool], column: int) -> None:
+def _draw_cell(sheet: Sheet, x: float, y: float, look: tuple[str, int, bool], column: int) -> None:
     """A shape and its word: full circle before, open circle gone, full triangle left."""
     verdict = look[0]
     if verdict == "present":

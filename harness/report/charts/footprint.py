@@ -11,7 +11,7 @@ from harness.metrics.footprint import Sample, What
 from harness.model.backend import SOUND
 from harness.model.results import Results
 from harness.report import words
-from harness.report.charts.chart import WARM, Chart, finish, rank, short, show
+from harness.report.charts.chart import WARM, Chart, finish, rank, shorten_name, show
 from harness.report.charts.cost_chart import compact
 from harness.report.charts.sheet import INK, PALE, SOFT, WIDTH, Scale, Sheet
 
@@ -49,13 +49,13 @@ def chart(results: Results, samples: Iterable[Sample]) -> Chart | None:
         grouped.setdefault((sample.backend, sample.what), []).append(sample)
     drilled = sorted({name for name, _ in grouped} - set(results.backends))
     names += [name for name in drilled if name != SOUND] + [name for name in drilled if name == SOUND]
-    table = {(name, what): points(grouped.get((name, what), ())) for name in names for what in WHATS}
+    table = {(name, what): list_points(grouped.get((name, what), ())) for name in names for what in WHATS}
     if not any(table.values()):
         return None
     body = [
         (
-            show(name), said, each.sizes, str(each.n), words.number(each.value),
-            f"{words.number(each.low)} to {words.number(each.high)}" if each.n > 1 else "",
+            show(name), said, each.sizes, str(each.n), words.format_number(each.value),
+            f"{words.format_number(each.low)} to {words.format_number(each.high)}" if each.n > 1 else "",
         )
         for name in names
         for what, said in WHATS.items()
@@ -63,10 +63,10 @@ def chart(results: Results, samples: Iterable[Sample]) -> Chart | None:
     ]  # fmt: skip
     body += [(show(name), WHATS[what], "", "0", NO_SAMPLE, "") for (name, what), found in table.items() if not found]
     body.sort(key=lambda row: [show(name) for name in names].index(row[0]))
-    return finish(_sheet(names, table), NAME, "cost", TITLE, says(body), HEADS, body)
+    return finish(_draw_sheet(names, table), NAME, "cost", TITLE, describe(body), HEADS, body)
 
 
-def points(samples: Iterable[Sample]) -> list[SizePoint]:
+def list_points(samples: Iterable[Sample]) -> list[SizePoint]:
     """Of one kind of samples: half a power of ten of memories is one point; an empty store is none."""
     grouped: dict[int, list[Sample]] = {}
     for sample in samples:
@@ -81,7 +81,7 @@ def points(samples: Iterable[Sample]) -> list[SizePoint]:
     return found
 
 
-def says(body: Sequence[Sequence[str]]) -> str:
+def describe(body: Sequence[Sequence[str]]) -> str:
     """From the rows of the table: of each backend the recall among the most memories."""
     last = {row[0]: row for row in body if row[1] == WHATS["recall"] and row[4] != NO_SAMPLE}
     among: dict[str, list[str]] = {}
@@ -92,7 +92,7 @@ def says(body: Sequence[Sequence[str]]) -> str:
     return f"{sentence}Times and bytes are those of the machine that played: no ranking."
 
 
-def _sheet(names: Sequence[str], table: Mapping[tuple[str, What], list[SizePoint]]) -> Sheet:
+def _draw_sheet(names: Sequence[str], table: Mapping[tuple[str, What], list[SizePoint]]) -> Sheet:
     sheet = Sheet()
     step = (WIDTH - _LEFT) / len(WHATS)
     across = Scale.decades([point.at for found in table.values() for point in found], 4, step - 30)
@@ -103,22 +103,22 @@ def _sheet(names: Sequence[str], table: Mapping[tuple[str, What], list[SizePoint
         up = Scale.decades([value for point in found for value in (point.low, point.high)], 68, 26)
         sheet.text(left, 8, head, bold=True)
         for row, name in enumerate(names):
-            _panel(sheet, table[name, what], (left, 22 + row * _TALL), across, up)
+            _draw_panel(sheet, table[name, what], (left, 22 + row * _TALL), across, up)
         for power in across.powers():
             sheet.text(left + across(power), bottom, compact(power), "center", colour=SOFT)
     for row, name in enumerate(names):
         top = 22 + row * _TALL
-        sheet.text(0, top + 12, short(name, 10), bold=True)
+        sheet.text(0, top + 12, shorten_name(name, 10), bold=True)
         for nth, (what, noun) in enumerate(NOUNS.items()):
             n = sum(point.n for point in table[name, what])
-            sheet.text(0, top + 27 + nth * 14, words.plural(n, noun), colour=SOFT)
+            sheet.text(0, top + 27 + nth * 14, words.format_count(n, noun), colour=SOFT)
     sheet.text(0, bottom, "memories:", colour=SOFT)
     sheet.text(0, bottom + 20, "Each pale line is ten times the one below. Bars: the middle half.", colour=SOFT)
     sheet.text(0, bottom + 35, "A write: the time of a call by the number of memories in it.", colour=SOFT)
     return sheet
 
 
-def _panel(sheet: Sheet, found: Sequence[SizePoint], at: tuple[float, float], across: Scale, up: Scale) -> None:
+def _draw_panel(sheet: Sheet, found: Sequence[SizePoint], at: tuple[float, float], across: Scale, up: Scale) -> None:
     """The medians as a line over sizes; above it the first and the last of them."""
     left, top = at
     if not found:
@@ -127,7 +127,7 @@ def _panel(sheet: Sheet, found: Sequence[SizePoint], at: tuple[float, float], ac
     for power in up.powers():
         sheet.line((left, top + up(power)), (left + across.end, top + up(power)), colour=PALE, width=0.8)
     ends = dict.fromkeys((found[0], found[-1]))
-    sheet.text(left, top + 12, " \u2192 ".join(words.number(point.value) for point in ends))
+    sheet.text(left, top + 12, " \u2192 ".join(words.format_number(point.value) for point in ends))
     places = [(left + across(point.at), top + up(point.value)) for point in found]
     if len(places) > 1:
         sheet.line(*places, colour=WARM)

@@ -12,7 +12,7 @@ from harness.metrics.tokens import TOKENS_PER_JOB
 from harness.model.results import Pooled, Results
 from harness.model.trial import ReadPolicy
 from harness.report import words
-from harness.report.charts.chart import STAR, Chart, explain_star, finish, rank, short, show, star
+from harness.report.charts.chart import STAR, Chart, explain_star, finish, mark_oracle, rank, shorten_name, show
 from harness.report.charts.cost_chart import compact
 from harness.report.charts.policies import spread
 from harness.report.charts.sheet import BLUE, PALE, SOFT, VERMILLION, Scale, Sheet
@@ -39,7 +39,7 @@ def chart(results: Results) -> Chart | None:
     points = [each for name in (COLD, *rank(results)) if (each := _find_point(results, name)) is not None]
     if len(points) < 2:
         return None
-    marked = {each.name: f"{show(each.name)}{star(results, each.name)}" for each in points} | {COLD: NO_MEMORY}
+    marked = {each.name: f"{show(each.name)}{mark_oracle(results, each.name)}" for each in points} | {COLD: NO_MEMORY}
     body = [
         (
             marked[each.name], each.write,
@@ -49,8 +49,8 @@ def chart(results: Results) -> Chart | None:
         for each in points
     ]  # fmt: skip
     starred = explain_star(results, [each.name for each in points])
-    caption = " ".join(filter(None, [says(body), starred]))
-    return finish(_sheet(results, points, starred), NAME, "needs", TITLE, caption, HEADS, body)
+    caption = " ".join(filter(None, [describe(body), starred]))
+    return finish(_draw_sheet(results, points, starred), NAME, "needs", TITLE, caption, HEADS, body)
 
 
 def _find_point(results: Results, name: str) -> Point | None:
@@ -62,15 +62,15 @@ def _find_point(results: Results, name: str) -> Point | None:
 def list_better(point: Point, points: Sequence[Point]) -> list[str]:
     """The rows that decide at least as much right for at most as many tokens, and one of both strictly, under every
     read policy that both were played with: not every backend has a filter to ask with."""
-    return [each.name for each in points if each.name != point.name and _beats(each, point)]
+    return [each.name for each in points if each.name != point.name and _dominates(each, point)]
 
 
-def _beats(one: Point, other: Point) -> bool:
+def _dominates(one: Point, other: Point) -> bool:
     played = {*one.right.by_read, *other.right.by_read} - {None} or {None}
     reads = [read for read in played if _has(one.right, read) and _has(other.right, read)]
     leads = [
-        (ways.count(_under(one.right, read)) - ways.count(_under(other.right, read)),
-         ways.count(_under(other.paid, read)) - ways.count(_under(one.paid, read)))
+        (ways.count(_select_reading(one.right, read)) - ways.count(_select_reading(other.right, read)),
+         ways.count(_select_reading(other.paid, read)) - ways.count(_select_reading(one.paid, read)))
         if _has(one.paid, read) and _has(other.paid, read) else (-1.0, -1.0)
         for read in reads
     ]  # fmt: skip
@@ -81,12 +81,12 @@ def _has(found: Spread, read: ReadPolicy | None) -> bool:
     return read in found.by_read or None in found.by_read
 
 
-def _under(found: Spread, read: ReadPolicy | None) -> Pooled:
+def _select_reading(found: Spread, read: ReadPolicy | None) -> Pooled:
     """Without a memory there is one number, whatever the read policy."""
     return found.by_read[read] if read in found.by_read else found.by_read[None]
 
 
-def says(body: Sequence[Sequence[str]]) -> str:
+def describe(body: Sequence[Sequence[str]]) -> str:
     """From the rows of the table."""
     best = [row for row in body if not row[4] and row[0] != NO_MEMORY]
     if not best:
@@ -95,18 +95,18 @@ def says(body: Sequence[Sequence[str]]) -> str:
     return f"However the agent reads, no other row beats {named}: more right decisions, or fewer tokens for as many."
 
 
-def _sheet(results: Results, points: Sequence[Point], starred: str) -> Sheet:
+def _draw_sheet(results: Results, points: Sequence[Point], starred: str) -> Sheet:
     """Names stand at the right edge, in the order of their points, as these lie close together."""
     sheet, bottom = Sheet(), max(_HEIGHT, _TOP + _APART * len(points))
     shares = [share for each in points for share in each.right.shares]
     across = Scale(*_span([value for each in points for value in each.paid.numbers]), _LEFT, _RIGHT, log=True)
     up = Scale(math.floor(min(shares) * 10) / 10, math.ceil(max(shares) * 10) / 10, bottom, _TOP)
-    _grid(sheet, across, up)
+    _draw_grid(sheet, across, up)
     drawn = sorted(points, key=lambda each: -sum(each.right.shares))
     heights = spread([up(sum(each.right.shares) / 2) for each in drawn], _APART)
     above = max(0.0, heights[-1] - bottom) - max(0.0, _TOP - heights[0])
     for each, height in zip(drawn, heights, strict=True):
-        name = NO_MEMORY if each.name == COLD else f"{short(each.name, 14)}{star(results, each.name)}"
+        name = NO_MEMORY if each.name == COLD else f"{shorten_name(each.name, 14)}{mark_oracle(results, each.name)}"
         _draw(sheet, each, name, across, up, height - above, beaten=bool(list_better(each, points)))
     if starred:
         sheet.text(0, sheet.height + 12, STAR, colour=SOFT)
@@ -116,23 +116,23 @@ def _sheet(results: Results, points: Sequence[Point], starred: str) -> Sheet:
 def _span(values: Sequence[float]) -> tuple[float, float]:
     """From one to another of 1, 2, 5, 10, 20, 50 ..., around all values."""
     known = [value for value in values if value > 0] or [1.0]
-    low = max(step for step in _steps(min(known)) if step <= min(known))
-    high = min(step for step in _steps(max(known)) if step >= max(known))
+    low = max(step for step in _list_steps(min(known)) if step <= min(known))
+    high = min(step for step in _list_steps(max(known)) if step >= max(known))
     return (low, high) if low < high else (low, low * 10)
 
 
-def _steps(value: float) -> list[float]:
+def _list_steps(value: float) -> list[float]:
     power = 10.0 ** math.floor(math.log10(value))
     return [power * each for each in (1, 2, 5, 10)]
 
 
-def _grid(sheet: Sheet, across: Scale, up: Scale) -> None:
+def _draw_grid(sheet: Sheet, across: Scale, up: Scale) -> None:
     """Tenths of the decisions; tokens by 1, 2, 5, or by tens where that is too many."""
     for tick in (nth / 10 for nth in range(round(up.low * 10), round(up.high * 10) + 1)):
         sheet.line((_LEFT, up(tick)), (_RIGHT, up(tick)), colour=PALE)
         sheet.text(_LEFT - 6, up(tick), f"{tick:.0%}", "right", colour=SOFT)
     tens = across.powers()
-    steps = {step for value in tens for step in _steps(value) if across.low <= step <= across.high}
+    steps = {step for value in tens for step in _list_steps(value) if across.low <= step <= across.high}
     for step in sorted(steps if len(steps) <= 6 else steps & set(tens)):
         sheet.line((across(step), up.start), (across(step), up.end), colour=PALE)
         sheet.text(across(step), up.start + 12, compact(step), "center", colour=SOFT)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from harness.model.results import Pooled
 from harness.report import words
-from harness.report.charts.chart import WARM, Chart, counts, finish, short, show, tell
+from harness.report.charts.chart import WARM, Chart, finish, parse_counts, shorten_name, show, tell
 from harness.report.charts.cost_chart import compact
 from harness.report.charts.sheet import PALE, SOFT, VERMILLION, WIDTH, Scale, Sheet
 from harness.report.model.growth import Level
@@ -30,8 +30,8 @@ class _Column(NamedTuple):
 COLUMNS = (
     _Column("recalled", WARM, lambda each: each.recalled.value, lambda each: tell(each.recalled)),
     _Column("shown stale", VERMILLION, lambda each: each.exposed.value, lambda each: tell(each.exposed)),
-    _Column("recall, ms", WARM, lambda each: _scale(each.seconds, 1e3), lambda each: _number(each.seconds, 1e3)),
-    _Column("stored, kB", WARM, lambda each: _scale(each.bytes, 1e-3), lambda each: _number(each.bytes, 1e-3)),
+    _Column("recall, ms", WARM, lambda each: _scale(each.seconds, 1e3), lambda each: _read_number(each.seconds, 1e3)),
+    _Column("stored, kB", WARM, lambda each: _scale(each.bytes, 1e-3), lambda each: _read_number(each.bytes, 1e-3)),
 )
 SHARES = 2
 """Columns that are shares; the others are drawn over powers of ten."""
@@ -49,14 +49,14 @@ def chart(levels: Sequence[Level]) -> Chart | None:
         )
         for each in levels
     ]
-    return finish(_sheet(levels), NAME, "growth", TITLE, says(levels), HEADS, body)
+    return finish(_draw_sheet(levels), NAME, "growth", TITLE, describe(levels), HEADS, body)
 
 
-def says(levels: Sequence[Level]) -> str:
+def describe(levels: Sequence[Level]) -> str:
     """Of each backend its counts at the least and the most noise that it was played at."""
     parts = []
     for name in dict.fromkeys(each.backend for each in levels):
-        own = sorted((each for each in levels if each.backend == name), key=_noise)
+        own = sorted((each for each in levels if each.backend == name), key=_read_noise)
         first, last = own[0], own[-1]
         if first is last:
             continue
@@ -66,36 +66,36 @@ def says(levels: Sequence[Level]) -> str:
         ]
         if first.seconds is not None and last.seconds is not None:
             sentences.append(
-                f"takes {_number(last.seconds, 1e3)} ms for a recall (before {_number(first.seconds, 1e3)})"
+                f"takes {_read_number(last.seconds, 1e3)} ms for a recall (before {_read_number(first.seconds, 1e3)})"
             )
         if first.bytes is not None and last.bytes is not None:
-            sentences.append(f"keeps {_number(last.bytes, 1e-3)} kB (before {_number(first.bytes, 1e-3)})")
+            sentences.append(f"keeps {_read_number(last.bytes, 1e-3)} kB (before {_read_number(first.bytes, 1e-3)})")
         if known := list(filter(None, sentences)):
             parts.append(f"{show(name)} {words.join_words(known)}")
     if not parts:
         return "No backend was played at several levels."
-    least, most = min(map(_noise, levels)), max(map(_noise, levels))
+    least, most = min(map(_read_noise, levels)), max(map(_read_noise, levels))
     return f"Among {most:,} unrelated memories instead of {least:,}: {'; '.join(parts)}."
 
 
-def _noise(level: Level) -> int:
+def _read_noise(level: Level) -> int:
     return level.noise
 
 
 def _change(what: str, first: Pooled, last: Pooled) -> str:
     one, other = tell(first), tell(last)
-    return f"{what} {other} (before {one})" if counts(one) and counts(other) else ""
+    return f"{what} {other} (before {one})" if parse_counts(one) and parse_counts(other) else ""
 
 
 def _scale(value: float | None, by: float) -> float | None:
     return None if value is None else value * by
 
 
-def _number(value: float | None, by: float) -> str:
-    return NO_SAMPLE if value is None else words.number(value * by)
+def _read_number(value: float | None, by: float) -> str:
+    return NO_SAMPLE if value is None else words.format_number(value * by)
 
 
-def _sheet(levels: Sequence[Level]) -> Sheet:
+def _draw_sheet(levels: Sequence[Level]) -> Sheet:
     sheet, step = Sheet(), (WIDTH - _LEFT) / len(COLUMNS)
     names = list(dict.fromkeys(each.backend for each in levels))
     sizes = sorted({each.noise for each in levels})
@@ -109,17 +109,17 @@ def _sheet(levels: Sequence[Level]) -> Sheet:
         up = Scale(0, 1, 72, 30) if column < SHARES else Scale.decades(known, 72, 30)
         for row, name in enumerate(names):
             own = [level for level in levels if level.backend == name]
-            _panel(sheet, own, each, (left, 22 + row * _TALL), across, up)
+            _draw_panel(sheet, own, each, (left, 22 + row * _TALL), across, up)
         for size in dict.fromkeys((sizes[0], sizes[-1])):
             sheet.text(left + across(size), bottom, compact(size), "center", colour=SOFT)
     for row, name in enumerate(names):
-        sheet.text(0, 34 + row * _TALL, short(name, 10), bold=True)
+        sheet.text(0, 34 + row * _TALL, shorten_name(name, 10), bold=True)
     sheet.text(0, bottom, "noise:", colour=SOFT)
     sheet.text(0, bottom + 20, "Pale lines: none and all; of time and bytes ten times the one below.", colour=SOFT)
     return sheet
 
 
-def _panel(
+def _draw_panel(
     sheet: Sheet, levels: Sequence[Level], column: _Column, at: tuple[float, float], across: Scale, up: Scale
 ) -> None:
     """The curve of one backend; above it its first and its last number."""
@@ -131,7 +131,7 @@ def _panel(
         sheet.text(left, top + 12, column.show(levels[0]), italic=True, colour=SOFT)
         return
     ends = dict.fromkeys((known[0][1], known[-1][1]))
-    shown = [f"{value:.0%}" if not up.log else words.number(value) for value in ends]
+    shown = [f"{value:.0%}" if not up.log else words.format_number(value) for value in ends]
     sheet.text(left, top + 12, "\u2192".join(shown))
     places = [(left + across(each.noise), top + up(value)) for each, value in known]
     if len(places) > 1:

@@ -22,7 +22,7 @@ from harness.metrics.losses import (
 )
 from harness.model.results import Results, Row
 from harness.report import words
-from harness.report.charts.chart import NARROW, Chart, finish, rank, short, show
+from harness.report.charts.chart import NARROW, Chart, finish, rank, shorten_name, show
 from harness.report.charts.sheet import BLUE, GREEN, INK, PALE, SOFT, VERMILLION, WIDTH, Dash, Scale, Sheet
 
 NAME, TITLE = "losses", "Where the right decision is lost"
@@ -78,7 +78,7 @@ def _sheet(rows: Mapping[str, Counts]) -> Sheet:
     keys: list[tuple[str, str, Dash]] = [(RIGHT, GREEN, ()), *((stage.called, *look) for stage, look in LOOKS.items())]
     for name, counts in rows.items():
         scale, done = Scale(0, sum(counts.values()), NARROW, WIDTH - 4), 0
-        sheet.text(0, y, short(name))
+        sheet.text(0, y, shorten_name(name))
         for letter, (called, colour, dash) in zip(string.ascii_lowercase, keys, strict=False):
             begin, end = scale(done), scale(done := done + counts[called])
             if counts[called]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from harness.metrics.recall import RECALL
 from harness.model.results import Contrast, Pooled, Results
 from harness.report import words
-from harness.report.charts.chart import CONTROLS, WARM, Chart, count, counts, finish, show, tell, within
+from harness.report.charts.chart import CONTROLS, WARM, Chart, count, finish, format_interval, parse_counts, show, tell
 from harness.report.charts.sheet import PALE, SOFT, WIDTH, Scale, Sheet
 from harness.report.model import table, ways
 
@@ -28,7 +28,7 @@ def chart(results: Results) -> Chart | None:
     if not any(len(each) > 1 for each in rows.values()):
         return None
     body = [
-        (show(name), str(recall.scenarios), str(each.noise), tell(recall), within(recall))
+        (show(name), str(recall.scenarios), str(each.noise), tell(recall), format_interval(recall))
         for name, levels in rows.items()
         for each in levels
         for recall in [each.measures[RECALL]]
@@ -43,13 +43,13 @@ def chart(results: Results) -> Chart | None:
             top += 18
         for at, name in enumerate(mine):
             points = [(each.noise, each.measures[RECALL]) for each in rows[name]]
-            _panel(sheet, WIDTH / ACROSS * (at % ACROSS), top + at // ACROSS * _TALL, name, points)
+            _draw_panel(sheet, WIDTH / ACROSS * (at % ACROSS), top + at // ACROSS * _TALL, name, points)
     sheet.text(0, sheet.height + 6, "upper line: all answers; lower line: none", colour=SOFT)
-    caption = f"{says([row for row in body if row[0] in real])} {ways.tell_best(results)}"
+    caption = f"{describe([row for row in body if row[0] in real])} {ways.tell_best(results)}"
     return finish(sheet, NAME, "recalled", TITLE, caption, HEADS, body)
 
 
-def says(body: Sequence[Sequence[str]]) -> str:
+def describe(body: Sequence[Sequence[str]]) -> str:
     """From the rows of the table: of each backend its counts at the least and the most noise."""
     levels = sorted({int(row[2]) for row in body})
     first, last = (
@@ -57,7 +57,7 @@ def says(body: Sequence[Sequence[str]]) -> str:
     )  # fmt: skip
     groups: dict[str, list[str]] = {}
     for name in first:
-        if (one := counts(first[name])) and (other := counts(last.get(name, ""))):
+        if (one := parse_counts(first[name])) and (other := parse_counts(last.get(name, ""))):
             change = other[0] / other[1] - one[0] / one[1]
             word = "fewer" if change < 0 else "more" if change > 0 else "as many"
             groups.setdefault(word, []).append(f"{name} ({last[name]} against {first[name]})")
@@ -67,7 +67,7 @@ def says(body: Sequence[Sequence[str]]) -> str:
     return f"Among {levels[-1]} unrelated memories, against {levels[0]}, answers recalled were {'; '.join(parts)}."
 
 
-def _panel(sheet: Sheet, left: float, top: float, name: str, points: Sequence[tuple[int, Pooled]]) -> None:
+def _draw_panel(sheet: Sheet, left: float, top: float, name: str, points: Sequence[tuple[int, Pooled]]) -> None:
     """Levels stand side by side, not to scale: their words say what they are."""
     sheet.text(left, top + 4, count(name, max(pooled.scenarios for _, pooled in points)), bold=True)
     across = Scale(0, max(len(points) - 1, 1), left + 26, left + WIDTH / ACROSS - 44)

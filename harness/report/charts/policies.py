@@ -8,7 +8,7 @@ from harness.metrics.acting import STALE_USE
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Pooled, Results
 from harness.model.trial import USUAL_WRITES, ReadPolicy, WritePolicy
-from harness.report.charts.chart import Chart, count, counts, finish, rank, show, tell, within
+from harness.report.charts.chart import Chart, count, finish, format_interval, parse_counts, rank, show, tell
 from harness.report.charts.sheet import BLUE, GREEN, INK, PALE, SOFT, VERMILLION, WIDTH, Dash, Scale, Shape, Sheet
 from harness.report.model import ways
 
@@ -46,17 +46,18 @@ def chart(results: Results) -> Chart | None:
         (
             show(name), str(measures[DECISIONS_RIGHT].scenarios),
             f"{ways.WRITES[write]}{BEST if write == best[name] else ''}", read, tell(measures[STALE_USE]),
-            within(measures[STALE_USE]), tell(measures[DECISIONS_RIGHT]), within(measures[DECISIONS_RIGHT]),
+            format_interval(measures[STALE_USE]), tell(measures[DECISIONS_RIGHT]),
+            format_interval(measures[DECISIONS_RIGHT]),
         )
         for name in names
         for write in sorted(WRITES, key=lambda write: write != best[name])
         for read in LOOK
         if (measures := table.get((name, write, read))) is not None
     ]  # fmt: skip
-    return finish(_sheet(names, table, best), NAME, "policies", TITLE, says(body), HEADS, body)
+    return finish(_draw_sheet(names, table, best), NAME, "policies", TITLE, describe(body), HEADS, body)
 
 
-def says(body: Sequence[Sequence[str]]) -> str:
+def describe(body: Sequence[Sequence[str]]) -> str:
     """From the rows of the table: decisions acted on stale rules in the write policy that suits a row best, beside the
     other one, and how much of them is up to the reader."""
     names = list(dict.fromkeys(row[0] for row in body))
@@ -75,14 +76,14 @@ def says(body: Sequence[Sequence[str]]) -> str:
 def _reach(body: Sequence[Sequence[str]], name: str, *, best: bool) -> str:
     """`look up 4\u20139/60`; empty if it has no number."""
     rows = [row for row in body if row[0] == name and row[2].endswith(BEST) == best]
-    found = [known for row in rows if (known := counts(row[4]))]
+    found = [known for row in rows if (known := parse_counts(row[4]))]
     if not found or len({of for _, of in found}) > 1:
         return ""
     hits = [known[0] for known in found]
     return f"{rows[0][2].removesuffix(BEST)} {ways.show_range(min(hits), max(hits))}/{found[0][1]:,}"
 
 
-def _sheet(names: Sequence[str], table: PolicyTable, best: Mapping[str, WritePolicy]) -> Sheet:
+def _draw_sheet(names: Sequence[str], table: PolicyTable, best: Mapping[str, WritePolicy]) -> Sheet:
     sheet, half = Sheet(), WIDTH / 2
     for at, head in enumerate(MEASURES.values()):
         sheet.text(half * at, 8, head, bold=True)
@@ -95,12 +96,14 @@ def _sheet(names: Sequence[str], table: PolicyTable, best: Mapping[str, WritePol
         sheet.text(0, top + 6, count(name, n), bold=True)
         sheet.text(WIDTH / 2, top + 6, f"decides best by: {ways.WRITES[best[name]]}", colour=SOFT)
         for at, measure in enumerate(MEASURES):
-            _panel(sheet, half * at, top + 16, {key[1:]: m[measure] for key, m in table.items() if key[0] == name})
+            _draw_panel(sheet, half * at, top + 16, {key[1:]: m[measure] for key, m in table.items() if key[0] == name})
     sheet.text(0, sheet.height + 10, "upper line: all decisions; lower line: none", colour=SOFT)
     return sheet
 
 
-def _panel(sheet: Sheet, left: float, top: float, told_of: Mapping[tuple[WritePolicy, ReadPolicy], Pooled]) -> None:
+def _draw_panel(
+    sheet: Sheet, left: float, top: float, told_of: Mapping[tuple[WritePolicy, ReadPolicy], Pooled]
+) -> None:
     """From none at the bottom to all at the top; words on the right keep their distance."""
     up, ends = Scale(0, 1, top + 80, top + 4), (left + 57, left + 95)
     for share in (0, 1):
@@ -117,7 +120,7 @@ def _panel(sheet: Sheet, left: float, top: float, told_of: Mapping[tuple[WritePo
                     sheet.interval(pooled.interval, up, x, colour, upright=True)
                     sheet.mark(x, up(pooled.value), shape, colour, size=6)
                 labels.append((pooled.value, read, tell(pooled)))
-        _words(sheet, labels, up, ends[at] + 13 if at == last else left + 44, on_right=at == last)
+        _draw_labels(sheet, labels, up, ends[at] + 13 if at == last else left + 44, on_right=at == last)
     for nth, read in enumerate(LOOK):
         first, then = (told_of.get((write, read)) for write in WRITES)
         if first and then and first.value is not None and then.value is not None:
@@ -132,7 +135,7 @@ def _panel(sheet: Sheet, left: float, top: float, told_of: Mapping[tuple[WritePo
             )
 
 
-def _words(
+def _draw_labels(
     sheet: Sheet, labels: Sequence[tuple[float | None, str, str]], up: Scale, x: float, *, on_right: bool
 ) -> None:
     """Values beside their marks, one for all if all are the same, moved apart where they would touch."""

@@ -10,7 +10,7 @@ from harness.metrics.acting import STALE_USE
 from harness.model.results import Pooled, Results
 from harness.model.scenario import Kind
 from harness.report import words
-from harness.report.charts.chart import WARM, WARM_SHAPE, Chart, counts, finish, rank, show, tell, within
+from harness.report.charts.chart import WARM, WARM_SHAPE, Chart, finish, format_interval, parse_counts, rank, show, tell
 from harness.report.charts.sheet import PALE, SOFT, WIDTH, Scale, Sheet
 from harness.report.model import ways
 
@@ -33,11 +33,16 @@ def chart(results: Results) -> Chart | None:
     told_stories = {**stories, ALL: len(results.stories)}
     heads = ("kind of story", "stories", *(show(name) for name in names), "interval over all kinds")
     body = [
-        (kind, str(n), *(tell(table[kind, name]) for name in names), _intervals(table, names) if kind == ALL else "")
+        (
+            kind,
+            str(n),
+            *(tell(table[kind, name]) for name in names),
+            _describe_intervals(table, names) if kind == ALL else "",
+        )
         for kind, n in told_stories.items()
     ]
-    sheet = _sheet(names, told_stories, table)
-    caption = f"{says(body)} {ways.tell_best(results)}"
+    sheet = _draw_sheet(names, told_stories, table)
+    caption = f"{describe(body)} {ways.tell_best(results)}"
     return finish(sheet, NAME, "stale", TITLE, caption, heads, body)
 
 
@@ -52,12 +57,12 @@ def _pool_kinds(results: Results, names: Sequence[str], kinds: Sequence[str]) ->
     return found
 
 
-def _intervals(table: StaleTable, names: Sequence[str]) -> str:
-    told_ = [f"{show(name)} {within(table[ALL, name])}" for name in names if within(table[ALL, name])]
+def _describe_intervals(table: StaleTable, names: Sequence[str]) -> str:
+    told_ = [f"{show(name)} {format_interval(table[ALL, name])}" for name in names if format_interval(table[ALL, name])]
     return "; ".join(told_)
 
 
-def says(body: Sequence[Sequence[str]]) -> str:
+def describe(body: Sequence[Sequence[str]]) -> str:
     """From the rows of the table, the last one over all kinds: counts over all backends, and where none was misled."""
     shares = {row[0]: _sum(row[2:-1]) for row in body[:-1]}
     known = {kind: (hits, of) for kind, (hits, of) in shares.items() if of}
@@ -79,11 +84,11 @@ def says(body: Sequence[Sequence[str]]) -> str:
 
 def _sum(texts: Sequence[str]) -> tuple[float, int]:
     """Hits and cases of the counts among them."""
-    found = [count for text in texts if (count := counts(text))]
+    found = [count for text in texts if (count := parse_counts(text))]
     return sum(hits for hits, _ in found), sum(of for _, of in found)
 
 
-def _sheet(names: Sequence[str], stories: Mapping[str, int], table: StaleTable) -> Sheet:
+def _draw_sheet(names: Sequence[str], stories: Mapping[str, int], table: StaleTable) -> Sheet:
     sheet, top = Sheet(), 0.0
     blocks = -(-len(names) // ACROSS)
     across = -(-len(names) // blocks)
@@ -97,7 +102,7 @@ def _block(
     sheet: Sheet, top: float, names: Sequence[str], across: int, stories: Mapping[str, int], table: StaleTable
 ) -> None:
     step = (WIDTH - _LEFT) / max(across, 3)
-    heads = [lines(name, int(step / _LETTER)) for name in names]
+    heads = [break_name(name, int(step / _LETTER)) for name in names]
     deep = max(len(head) for head in heads)
     sheet.text(0, top + 8 + (deep - 1) * 14, "kind (stories)", colour=SOFT)
     for column, head in enumerate(heads):
@@ -111,11 +116,11 @@ def _block(
             y += 4
         sheet.text(0, y + 8, f"{kind} ({n})", bold=kind == ALL)
         for column, name in enumerate(names):
-            _cell(sheet, table[kind, name], _LEFT + step * column, step, y)
+            _draw_cell(sheet, table[kind, name], _LEFT + step * column, step, y)
         y += _TALL
 
 
-def _cell(sheet: Sheet, pooled: Pooled, left: float, step: float, y: float) -> None:
+def _draw_cell(sheet: Sheet, pooled: Pooled, left: float, step: float, y: float) -> None:
     """The count, and below it a dot on a track from none to all."""
     scale = Scale(0, 1, left + 6, left + step - 6)
     if pooled.value is None:
@@ -127,9 +132,9 @@ def _cell(sheet: Sheet, pooled: Pooled, left: float, step: float, y: float) -> N
     sheet.mark(scale(pooled.value), y + 16, WARM_SHAPE, WARM, hollow=not pooled.hits, size=6)
 
 
-def lines(name: str, wide: int) -> list[str]:
+def break_name(name: str, wide: int) -> list[str]:
     """A name over up to three lines of a column: broken where its parts meet, cut where it must be."""
-    safe, found, rest = words.visible(name), [], ""
+    safe, found, rest = words.make_visible(name), [], ""
     for char in safe:
         rest += char
         if len(rest) >= wide or (char in "_-+=. " and len(rest) > 2):

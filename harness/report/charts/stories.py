@@ -10,9 +10,9 @@ from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Results
 from harness.model.trial import Measured
 from harness.report import words
-from harness.report.charts.chart import Chart, finish, rank, short, show
+from harness.report.charts.chart import Chart, finish, rank, shorten_name, show
 from harness.report.charts.sheet import BLUE, INK, SOFT, VERMILLION, WIDTH, Sheet
-from harness.report.charts.stale import lines
+from harness.report.charts.stale import break_name
 from harness.report.model import ways
 
 NAME, TITLE = "stories", "Right decisions, story by story"
@@ -33,7 +33,7 @@ def chart(results: Results) -> Chart | None:
     stories = sorted(story.id for story in results.stories)
     heads = ("story", *(show(_name(name)) for name in counts))
     body = [(story, *(_tell(own.get(story)) for own in counts.values())) for story in stories]
-    return finish(_sheet(stories, counts), NAME, "work", TITLE, says(counts), heads, body)
+    return finish(_draw_sheet(stories, counts), NAME, "work", TITLE, describe(counts), heads, body)
 
 
 def _count(results: Results, name: str) -> dict[str, Count]:
@@ -50,7 +50,7 @@ def _tell(counted: Count | None) -> str:
     return words.count(*counted) if counted else ""
 
 
-def says(counts: Counts) -> str:
+def describe(counts: Counts) -> str:
     """In how many stories each row decides more and less right than no memory."""
     cold = counts.get(COLD, {})
     parts = []
@@ -65,13 +65,14 @@ def says(counts: Counts) -> str:
     )
 
 
-def _sheet(stories: Sequence[str], counts: Counts) -> Sheet:
+def _draw_sheet(stories: Sequence[str], counts: Counts) -> Sheet:
     """Beside few rows the shares, of many the signs alone, under letters that are told below."""
     sheet, names = Sheet(), list(counts)[:MOST]
     step = (WIDTH - _LEFT) / max(len(names), 3)
     few = step >= _WIDE
     heads = [
-        lines(_name(name), int(step / 7.5)) if few else [letter] for name, letter in zip(names, LETTERS, strict=False)
+        break_name(_name(name), int(step / 7.5)) if few else [letter]
+        for name, letter in zip(names, LETTERS, strict=False)
     ]
     deep = max(len(head) for head in heads)
     for at, head in enumerate(heads):
@@ -79,17 +80,17 @@ def _sheet(stories: Sequence[str], counts: Counts) -> Sheet:
             sheet.text(_LEFT + step * (at + 0.5), 8 + 14 * (deep - len(head) + line), part, "center", bold=True)
     y = 14.0 * deep + 12
     for story in stories:
-        sheet.text(0, y, short(story.rpartition("/")[2], 22))
+        sheet.text(0, y, shorten_name(story.rpartition("/")[2], 22))
         for at, name in enumerate(names):
             if counted := counts[name].get(story):
-                _cell(sheet, _LEFT + step * (at + 0.5), y, name, counted, counts.get(COLD, {}).get(story), few=few)
+                _draw_cell(sheet, _LEFT + step * (at + 0.5), y, name, counted, counts.get(COLD, {}).get(story), few=few)
         y += _TALL
     if not few:
-        _key(sheet, names, y + 8)
+        _draw_key(sheet, names, y + 8)
     return sheet
 
 
-def _cell(sheet: Sheet, x: float, y: float, name: str, own: Count, cold: Count | None, *, few: bool) -> None:
+def _draw_cell(sheet: Sheet, x: float, y: float, name: str, own: Count, cold: Count | None, *, few: bool) -> None:
     """A share with its sign: more than no memory, or fewer; neither for no memory itself."""
     share = own[0] / own[1]
     base = cold[0] / cold[1] if cold and name != COLD else share
@@ -98,12 +99,12 @@ def _cell(sheet: Sheet, x: float, y: float, name: str, own: Count, cold: Count |
     sheet.text(x, y, text, "center", colour=INK if name == COLD else colour, bold=sign == "+")
 
 
-def _key(sheet: Sheet, names: Sequence[str], top: float) -> None:
+def _draw_key(sheet: Sheet, names: Sequence[str], top: float) -> None:
     """What the letters stand for, and the signs."""
     for at, (name, letter) in enumerate(zip(names, LETTERS, strict=False)):
         x, y = WIDTH / 3 * (at % 3), top + 16 * (at // 3)
         sheet.text(x, y, letter, bold=True)
-        sheet.text(x + 14, y, short(_name(name), 18))
+        sheet.text(x + 14, y, shorten_name(_name(name), 18))
     sheet.text(0, sheet.height + 12, "more right decisions than no memory +, fewer \u2212, as many \u00b7", colour=SOFT)
 
 

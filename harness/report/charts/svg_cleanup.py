@@ -19,7 +19,7 @@ def clean(raw: str, name: str, title: str, says: str, size: float) -> str:
         size: Of the font, in units of its view box.
     """
     root = ElementTree.fromstring(raw)  # noqa: S314  drawn by matplotlib a moment ago
-    _plain(root)
+    _simplify(root)
     _own_ids(root, name)
     root[:] = [kept for child in root for kept in _unwrap(child)]
     for text in root.iter(f"{{{SVG}}}text"):
@@ -40,7 +40,7 @@ def clean(raw: str, name: str, title: str, says: str, size: float) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _plain(root: ElementTree.Element) -> None:
+def _simplify(root: ElementTree.Element) -> None:
     """Without metadata and style elements, style rules as attributes, places to a tenth."""
     for parent in root.iter():
         for child in list(parent):
@@ -55,7 +55,7 @@ def _plain(root: ElementTree.Element) -> None:
         if re.fullmatch(r"rotate\(-?0[ ,].*\)", element.get("transform", "")):
             del element.attrib["transform"]
         for key, value in element.attrib.items():
-            element.set(key, _short(value) if key in ("d", "x", "y") else value)
+            element.set(key, _shorten_path(value) if key in ("d", "x", "y") else value)
 
 
 def _present(element: ElementTree.Element, key: str, value: str) -> None:
@@ -66,7 +66,7 @@ def _present(element: ElementTree.Element, key: str, value: str) -> None:
         element.set(key, value.removesuffix("px") if key == "font-size" else value)
 
 
-def _short(value: str) -> str:
+def _shorten_path(value: str) -> str:
     """Numbers of a path to a tenth, white space single."""
     return " ".join(_LONG.sub(lambda found: f"{round(float(found[0]), 1) + 0.0:g}", value).split())
 

@@ -11,7 +11,7 @@ from harness.metrics.recall import PAST
 from harness.metrics.tokens import TOKENS_TOTAL
 from harness.model.results import Results
 from harness.model.trial import SCRIPTED_READS, ReadPolicy, WritePolicy
-from harness.report.charts.chart import Chart, finish, rank, short, show
+from harness.report.charts.chart import Chart, finish, rank, shorten_name, show
 from harness.report.charts.policies import LOOK
 from harness.report.charts.sheet import INK, PALE, SOFT, WIDTH, Scale, Sheet
 from harness.report.model import ways
@@ -31,7 +31,7 @@ def chart(results: Results) -> Chart | None:
     if not names:
         return None
     body = [row for name in names for row in _list_rows(results, name)]
-    return finish(_sheet(results, names), NAME, "policies", TITLE, says(results, names), HEADS, body)
+    return finish(_draw_sheet(results, names), NAME, "policies", TITLE, describe(results, names), HEADS, body)
 
 
 def _list_rows(results: Results, name: str) -> Iterator[tuple[str, ...]]:
@@ -55,7 +55,7 @@ def _tell(results: Results, name: str, measure: str, write: WritePolicy, read: R
     return f"{found.text}/{found.of:,}" if found.first.hits is not None and found.of else found.text
 
 
-def says(results: Results, names: Sequence[str]) -> str:
+def describe(results: Results, names: Sequence[str]) -> str:
     """Of each backend the way of writing that is right most often, whatever the agent takes."""
     sentences = []
     for name in names:
@@ -69,7 +69,7 @@ def says(results: Results, names: Sequence[str]) -> str:
     )
 
 
-def _sheet(results: Results, names: Sequence[str]) -> Sheet:
+def _draw_sheet(results: Results, names: Sequence[str]) -> Sheet:
     """A line for each way of writing, a mark on it for each way of reading."""
     sheet, along = Sheet(), Scale(0, 1, _LEFT, _RIGHT)
     for at, (read, (shape, colour, _)) in enumerate(LOOK.items()):
@@ -77,7 +77,7 @@ def _sheet(results: Results, names: Sequence[str]) -> Sheet:
         sheet.text(18 + 110 * at, 8, read, colour=SOFT)
     y = 34.0
     for name in names:
-        sheet.text(0, y, short(name, 40), bold=True)
+        sheet.text(0, y, shorten_name(name, 40), bold=True)
         for spread in ways.spreads(results, name, DECISIONS_RIGHT):
             y += _ROW
             sheet.text(8, y, ways.WRITES[spread.write] if spread.write else "", colour=INK)

@@ -8,7 +8,7 @@ from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Comparison, Results
 from harness.model.trial import ReadPolicy
 from harness.report import words
-from harness.report.charts.chart import NARROW, STAR, Chart, explain_star, finish, rank, short, show, star
+from harness.report.charts.chart import NARROW, STAR, Chart, explain_star, finish, mark_oracle, rank, shorten_name, show
 from harness.report.charts.sheet import BLUE, GREEN, INK, PALE, SOFT, VERMILLION, Scale, Shape, Sheet
 from harness.report.model import ways
 
@@ -26,10 +26,10 @@ def chart(results: Results) -> Chart | None:
     rows = [each for name in rank(results) for each in _list_rows(results, name)]
     if not rows:
         return None
-    body = [(f"{show(name)}{star(results, name)}", *_tell(each)) for name, each in rows]
+    body = [(f"{show(name)}{mark_oracle(results, name)}", *_tell(each)) for name, each in rows]
     starred = explain_star(results, dict.fromkeys(name for name, _ in rows))
-    caption = " ".join(filter(None, [says(body), starred]))
-    return finish(_sheet(results, rows, starred), NAME, "sure", TITLE, caption, HEADS, body)
+    caption = " ".join(filter(None, [describe(body), starred]))
+    return finish(_draw_sheet(results, rows, starred), NAME, "sure", TITLE, caption, HEADS, body)
 
 
 def _list_rows(results: Results, name: str) -> Iterator[tuple[str, Comparison]]:
@@ -52,7 +52,7 @@ def _tell(each: Comparison) -> tuple[str, ...]:
     return ways.WRITES[each.write_policy], each.read_policy, str(each.scenarios), difference, ends, p, shown
 
 
-def says(body: Sequence[Sequence[str]]) -> str:
+def describe(body: Sequence[Sequence[str]]) -> str:
     """From the rows of the table."""
     parts = []
     for word in ("better", "worse"):
@@ -71,7 +71,7 @@ def says(body: Sequence[Sequence[str]]) -> str:
     return " ".join(parts) or "No difference to no memory was shown."
 
 
-def _sheet(results: Results, rows: Sequence[tuple[str, Comparison]], starred: str) -> Sheet:
+def _draw_sheet(results: Results, rows: Sequence[tuple[str, Comparison]], starred: str) -> Sheet:
     ends = [abs(end) for _, each in rows if each.interval for end in (each.interval.low, each.interval.high)]
     ends += [abs(each.right_value - each.left_value) for _, each in rows]
     widest = next((step for step in (0.25, 0.5, 0.75) if step >= max(ends)), 1.0)
@@ -86,7 +86,7 @@ def _sheet(results: Results, rows: Sequence[tuple[str, Comparison]], starred: st
     for name, each in rows:
         if name != last:
             y += 8 if last else 0
-            sheet.text(0, y, f"{short(name)}{star(results, name)}")
+            sheet.text(0, y, f"{shorten_name(name)}{mark_oracle(results, name)}")
             last = name
         shape, colour = LOOKS[each.read_policy]
         sheet.interval(each.interval, scale, y, colour)

@@ -130,7 +130,7 @@ def collect(results: Results) -> Board:
         for key in keys
     ]  # fmt: skip
     made += [
-        BoardRow(each.backend, words.visible(each.backend, 60), "", tuple(_make_absent(each.reason) for _ in kept))
+        BoardRow(each.backend, words.make_visible(each.backend, 60), "", tuple(_make_absent(each.reason) for _ in kept))
         for each in results.run.unplayed
         if each.backend not in keys
     ]
@@ -160,7 +160,7 @@ def _make_head(results: Results, column: Column) -> Head:
 
 def _find_topic(results: Results, column: Column) -> str:
     """The part of the drills, or without any that of the stories' measures of this column."""
-    own = (words.topic(name) for name, each in results.definitions.items() if each.column == column.id)
+    own = (words.find_topic(name) for name, each in results.definitions.items() if each.column == column.id)
     return "trust" if results.trust else next(own, "cells")
 
 
@@ -169,7 +169,7 @@ def _find_version(results: Results, key: str) -> str:
 
 
 def _make_absent(reason: str) -> Score:
-    return Score((Number(words.NOT_MEASURED["not-run"]),), why=words.visible(reason, 200))
+    return Score((Number(words.NOT_MEASURED["not-run"]),), why=words.make_visible(reason, 200))
 
 
 def _list_notes(results: Results, key: str) -> Iterator[str]:
@@ -191,7 +191,7 @@ def _list_marks(results: Results, key: str) -> Iterator[str]:
     if not own.backend.supports("forget_scope"):
         yield "cannot be emptied at once"
     if own.backend.supports("extracts") and results.run.conditions.chat:
-        yield f"model inside: {words.visible(results.run.conditions.chat, 40)}"
+        yield f"model inside: {words.make_visible(results.run.conditions.chat, 40)}"
 
 
 def _tell_equals(results: Results) -> Iterator[str]:
@@ -204,7 +204,7 @@ def _tell_equals(results: Results) -> Iterator[str]:
 def _tell_bounds(results: Results) -> str:
     """A sentence, or nothing where no control played."""
     sentences = [
-        f"{name} memory possible {words.number(pooled.hits)}"
+        f"{name} memory possible {words.format_number(pooled.hits)}"
         for control, name in (("oracle", "the best"), ("stale_oracle", "the worst"))
         if (pooled := table.find_pooled(results, control, DECISIONS_RIGHT)) is not None and pooled.hits is not None
     ]

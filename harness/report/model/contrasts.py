@@ -35,25 +35,27 @@ CHANGES = ("worse", "vanished", "not-comparable", "better", "appeared", "no-diff
 """Verdicts in the order in which they are read."""
 
 
-def changes(results: Results) -> Iterator[Changed]:
+def list_changes(results: Results) -> Iterator[Changed]:
     """What became of the baseline, the bad first. cells: those that went with it."""
     for each in sorted(results.changes, key=lambda change: CHANGES.index(change.verdict)):
         amounts = [
-            words.count(*count) if count else words.number(value) if value is not None else "\u2013"
+            words.count(*count) if count else words.format_number(value) if value is not None else "\u2013"
             for count, value in ((each.old_count, each.old), (each.new_count, each.new))
         ]
-        span = f" ({words.interval(each.interval)})" if each.interval else ""
-        moved = f"{words.show_signed(each.difference, words.number)}{span}" if each.difference is not None else ""
+        span = f" ({words.format_interval(each.interval)})" if each.interval else ""
+        moved = (
+            f"{words.show_signed(each.difference, words.format_number)}{span}" if each.difference is not None else ""
+        )
         yield Changed(
             rank=CHANGES.index(each.verdict),
-            backend=words.visible(each.backend, 60),
+            backend=words.make_visible(each.backend, 60),
             measure=each.measure if not each.drill else f"{each.measure} (drill {each.drill})",
             verdict=each.verdict.replace("-", " "),
             old=amounts[0],
             new=amounts[1],
             difference=moved,
             p=f"{each.adjusted_p:.2g}" if each.adjusted_p is not None else "",
-            note=words.visible(each.reason, 300),
+            note=words.make_visible(each.reason, 300),
             cells=(*each.broken, *each.vanished, *each.mended),
         )
 
@@ -71,7 +73,7 @@ class Contrasted:
     figures: tuple[Figure, ...]
 
 
-def contrasts(results: Results) -> Iterator[Contrasted]:
+def list_contrasts(results: Results) -> Iterator[Contrasted]:
     """How each backend fares under each write and read policy and noise level; controls are not contrasted."""
     for each in results.contrasts:
         if each.backend in results.backends and group(results, each.backend) != "ranked":
@@ -106,7 +108,7 @@ def describe_verified(results: Results) -> Iterator[str]:
         )
         if all(each.value is not None for each in (*trusting, *verifying)) and trusting and verifying:
             yield (
-                f"{words.visible(name, 40)}: a reader who checks the cited line at HEAD acted on a stale rule in "
+                f"{words.make_visible(name, 40)}: a reader who checks the cited line at HEAD acted on a stale rule in "
                 f"{words.value(verifying[0])} decisions, one who takes the first entry in {words.value(trusting[0])}; "
                 f"tokens a story {words.value(verifying[1])} against {words.value(trusting[1])}."
             )
@@ -145,7 +147,7 @@ def describe(results: Results, each: Comparison) -> Compared:
     if each.family == "writes":
         left, right = f"{left}, {ways.WRITES['append']}", f"{right}, {ways.WRITES[each.write_policy]}"
     verdicts = {"left-better": f"{left} better", "right-better": f"{right} better"}
-    show = words.share if results.definitions[each.measure].unit == "proportion" else words.number
+    show = words.share if results.definitions[each.measure].unit == "proportion" else words.format_number
     ends = (
         f"{words.show_signed(each.interval.low, show)} to {words.show_signed(each.interval.high, show)}"
         if each.interval

@@ -70,11 +70,12 @@ def on_page(found: Sequence[Cost], prices: Prices | None) -> Costing | None:
 
 def _note(found: Sequence[Cost]) -> Iterator[str]:
     if untimed := sum(each.untimed for each in found):
-        yield f"Seconds are missing of {words.plural(untimed, 'job')}, played by an older coldwarm."
+        yield f"Seconds are missing of {words.format_count(untimed, 'job')}, played by an older coldwarm."
     if short := sum(spent.short for each in found for spent in each.spent.values()):
         calls = sum(each.calls for each in found)
         yield (
-            f"Of {short:,} of {words.plural(calls, 'call')} the endpoint counted far fewer tokens than were sent: the "
+            f"Of {short:,} of {words.format_count(calls, 'call')} the endpoint counted far fewer tokens "
+            "than were sent: the "
             "model did not read all of the prompt, or its endpoint miscounts. Our own count is charged."
         )
     reported = ReportedUsage()
@@ -84,7 +85,8 @@ def _note(found: Sequence[Cost]) -> Iterator[str]:
         (own, said), (prompt, completion) = reported.own, reported.counted
         yield (
             f"The agent program counts {own:,} + {said:,} tokens of its own (prompt + answers) in "
-            f"{words.plural(reported.jobs, 'job')}; its endpoint counted {prompt:,} + {completion:,} in the same ones, "
+            f"{words.format_count(reported.jobs, 'job')}; "
+            f"its endpoint counted {prompt:,} + {completion:,} in the same ones, "
             f"{_compare(reported)}. Tables and budgets hold what the endpoint counted."
         )
 

@@ -58,7 +58,7 @@ class Demanded:
         for each in self.bad:
             yield f"\u25b2 {each}"
         if self.controls:
-            yield f"{self.controls} of {words.plural(self.gates, 'gate')} judge controls, and no backend."
+            yield f"{self.controls} of {words.format_count(self.gates, 'gate')} judge controls, and no backend."
         if self.free:
             yield f"No gate covers {words.join_words(self.free)}."
         if self.never:

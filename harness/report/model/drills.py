@@ -15,7 +15,7 @@ from harness.model.trial import Definition, Measured
 from harness.report import words
 from harness.report.model import table
 from harness.report.model.receipts import BadCase, sound
-from harness.report.words import visible
+from harness.report.words import make_visible
 
 BOUND = 40
 """Receipts shown in full; the rest is counted."""
@@ -153,17 +153,17 @@ def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[
 def _name(results: Results, cell: TrustCell) -> str:
     """And the release whose store it took over, in a drill of that."""
     name = table.show_name(results, cell.backend)
-    return f"{name} after {visible(cell.older, 40)}" if cell.older else name
+    return f"{name} after {make_visible(cell.older, 40)}" if cell.older else name
 
 
 def _figure(cell: TrustCell, name: str, definition: Definition, links: Mapping[tuple[str, str], str]) -> TrustFigure:
     measure = cell.measures[name]
     link = links.get((cell.id, name), f"d-{name}")
     if not isinstance(measure, Measured):
-        return TrustFigure(words.NOT_MEASURED[measure.status], visible(measure.reason, 120), False, False, link)
+        return TrustFigure(words.NOT_MEASURED[measure.status], make_visible(measure.reason, 120), False, False, link)
     counted = measure.hits is not None and measure.of
     text = words.count(measure.hits or 0, measure.of or 0) if counted else _amount(measure.value, definition.unit)
-    note = words.interval(measure.interval) if measure.interval else ""
+    note = words.format_interval(measure.interval) if measure.interval else ""
     good = sound(definition, measure)
     return TrustFigure(text, note, True, good is False, link, good is True)
 
@@ -193,12 +193,12 @@ def _layer(row: LayerRow, stages: Sequence[LookStage]) -> LayerLine:
     looks = {look.stage: look for look in row.looks}
     told = tuple(
         (look.verdict, f"{look.seen} of {row.targets}" if stage == "before" else WORDS[look.verdict].format(look.seen),
-         visible(look.reason, 200))
+         make_visible(look.reason, 200))
         if (look := looks.get(stage)) else ("", "", "")
         for stage in stages
     )  # fmt: skip
-    return LayerLine(visible(row.layer, 80), visible(row.place, 120), row.kind, told)
+    return LayerLine(make_visible(row.layer, 80), make_visible(row.place, 120), row.kind, told)
 
 
 def _amount(value: float, unit: str) -> str:
-    return words.amount(value, unit)
+    return words.format_amount(value, unit)

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from harness.compare import cost_model, statements
 from harness.compare.cost_model import Cost
-from harness.compare.rows import headline
+from harness.compare.rows import is_headline
 from harness.compare.scoring import ScoredDrill, ScoredStory
 from harness.log.folder import Folder
 from harness.log.reader import Log
@@ -84,7 +84,7 @@ def _show_story(story: ScoredStory, replay: Replay) -> StoryEvidence:
     timelines, problems, samples = list[StoryTimelines | None](), list[str](), list[Sample]()
     paid = list[Cost]()
     layers = dict[str, list[deletion.LayerVerdict]]()
-    primary = {cell.trial for cell in story.cells if headline(cell, story.frame.conditions)}
+    primary = {cell.trial for cell in story.cells if is_headline(cell, story.frame.conditions)}
 
     def look(log: Log) -> None:
         samples.extend(footprint.of_trial(log))

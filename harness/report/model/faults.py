@@ -26,10 +26,9 @@ class Failing:
     @property
     def says(self) -> str:
         where = f"{self.first.trial} {self.first.receipt}"
-        sentence = (
-            f"{self.op} {words.count(self.count, self.calls)} in {words.plural(self.trials, 'trial')} ({self.kinds})"
-        )
-        return f"{sentence}, first {where}: {words.visible(self.first.message, MESSAGE)}"
+        trials = words.format_count(self.trials, "trial")
+        sentence = f"{self.op} {words.count(self.count, self.calls)} in {trials} ({self.kinds})"
+        return f"{sentence}, first {where}: {words.make_visible(self.first.message, MESSAGE)}"
 
 
 @dataclass(frozen=True)
@@ -67,14 +66,14 @@ def statements(results: Results) -> list[Statement]:
 def _statement(
     name: str, own: Sequence[Faults], allowed: int | None, *, bad: bool, provoked: bool = False
 ) -> Statement:
-    sentence = f"{words.plural(sum(each.count for each in own), 'call')}"
+    sentence = f"{words.format_count(sum(each.count for each in own), 'call')}"
     how = "refused where a drill provoked it, not counted as faults" if provoked else "failed"
     beside = f" ({allowed:,} allowed)" if allowed is not None else ""
     by_op: dict[str, list[Faults]] = {}
     for each in own:
         by_op.setdefault(each.op, []).append(each)
     ops = sorted((_find_failing(op, each) for op, each in by_op.items()), key=lambda failing: -failing.count)
-    return Statement(name, f"{words.visible(name, 60)}: {sentence} {how}{beside}", bad, tuple(ops))
+    return Statement(name, f"{words.make_visible(name, 60)}: {sentence} {how}{beside}", bad, tuple(ops))
 
 
 def _find_failing(op: str, own: Sequence[Faults]) -> Failing:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.compare.rows import COLD, headline
+from harness.compare.rows import COLD, is_headline
 from harness.model.cells import Cell
 from harness.model.results import Results
 from harness.model.trial import NotMeasured
@@ -27,7 +27,7 @@ def list_missing(results: Results) -> list[Missing]:
     """Everything that has no number under the primary conditions, grouped by word, reason and backends."""
     reasons: dict[tuple[str, str], dict[str, list[Cell]]] = {}
     for cell in results.cells:
-        if headline(cell, results.run.conditions):
+        if is_headline(cell, results.run.conditions):
             for name, measure in sorted(cell.measures.items()):
                 if isinstance(measure, NotMeasured):
                     key = words.NOT_MEASURED[measure.status], measure.reason
@@ -35,15 +35,17 @@ def list_missing(results: Results) -> list[Missing]:
     merged: dict[tuple[str, str, tuple[str, ...]], list[tuple[str, int]]] = {}
     for (word, reason), by_measure in reasons.items():
         for name, cells in by_measure.items():
-            backends = tuple(sorted({words.visible(cell.backend or COLD, 60) for cell in cells}))
+            backends = tuple(sorted({words.make_visible(cell.backend or COLD, 60) for cell in cells}))
             merged.setdefault((word, reason, backends), []).append((name, len(cells)))
     order = list(words.NOT_MEASURED.values())
     found = [
-        Missing(word, words.visible(reason, 300), tuple(name for name, _ in held), backends, sum(n for _, n in held))
+        Missing(
+            word, words.make_visible(reason, 300), tuple(name for name, _ in held), backends, sum(n for _, n in held)
+        )
         for (word, reason, backends), held in merged.items()
     ]
     absent = [
-        Missing("not run", words.visible(each.reason, 300), ("all",), (words.visible(each.backend, 60),), 0)
+        Missing("not run", words.make_visible(each.reason, 300), ("all",), (words.make_visible(each.backend, 60),), 0)
         for each in results.run.unplayed
     ]
     return sorted(absent + found, key=lambda each: (order.index(each.word), each.reason, each.backends))

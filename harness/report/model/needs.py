@@ -114,7 +114,7 @@ def _declares(*capabilities: str) -> Rule:
         for name in capabilities:
             if not declared.supports(name):
                 note = declared.support[name].note if name in declared.support else ""
-                return words.visible(note, 80) or f"does not declare {name}"
+                return words.make_visible(note, 80) or f"does not declare {name}"
         return ""
 
     return rule
@@ -220,7 +220,9 @@ def list_choices(results: Results, board: Board, answers: Iterable[Answer]) -> l
     for row in rows:
         if row.key not in results.backends:
             why = next((each.reason for each in results.run.unplayed if each.backend == row.key), UNKNOWN)
-            absent = Reason(None, f"did not run: {words.visible(why, 200)}" if why != UNKNOWN else why, known=False)
+            absent = Reason(
+                None, f"did not run: {words.make_visible(why, 200)}" if why != UNKNOWN else why, known=False
+            )
             made.append(Choice(row, "", None, False, len(rows), (absent,)))
     return made
 

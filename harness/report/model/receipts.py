@@ -24,7 +24,7 @@ from harness.model.drill import Piece
 from harness.model.trial import Definition, Measure, Measured
 from harness.report import words
 from harness.report.timeline.repeat import Replay, repeat
-from harness.report.words import visible
+from harness.report.words import make_visible
 
 OF_EACH = 2
 """Receipts of one measure of one backend that are shown in full."""
@@ -73,13 +73,13 @@ def describe(
             event = transcript.events[place.line - 1]
             yield BadCase(
                 id=f"{cell.id}--{name}-{place.line}{f'-{at}' if place.memory else ''}",
-                backend=visible(cell.backend, 60),
+                backend=make_visible(cell.backend, 60),
                 measure=name,
                 where=f"{cell.transcript}, line {place.line}",
                 case=_case(transcript, place),
                 says=tuple(_says(transcript, event, place)),
                 commands=(*_commands(cell, transcript, place, replay), *_find_again(cell, transcript, event)),
-                program=tuple(visible(each, LINE) for each in _list_program(event)),
+                program=tuple(make_visible(each, LINE) for each in _list_program(event)),
             )
 
 
@@ -105,7 +105,7 @@ def _case(transcript: Transcript, place: Place) -> str:
     if piece is None or place.stored is None:
         return ""
     stored, event = (transcript.events[line - 1] for line in (place.stored, place.line))
-    text = f"{piece.name} \u201c{visible(piece.item.text, CASE)}\u201d"
+    text = f"{piece.name} \u201c{make_visible(piece.item.text, CASE)}\u201d"
     call = f"line {place.stored} ({_name(stored)})"
     if event is stored:
         return f"{text}: handed over by {call}"
@@ -120,10 +120,10 @@ def _fate(transcript: Transcript, event: Event, piece: Piece) -> str:
 
 def _name(event: Event) -> str:
     if isinstance(event, Called):
-        many = f" of {words.number(len(event.about))}" if event.op == "remember" and len(event.about) > 1 else ""
+        many = f" of {words.format_number(len(event.about))}" if event.op == "remember" and len(event.about) > 1 else ""
         return f"{event.step}: {event.op}{many}"
     if isinstance(event, Looked):
-        return f"{event.step}: a look at {visible(event.layer.name, 80)}"
+        return f"{event.step}: a look at {make_visible(event.layer.name, 80)}"
     return f"{event.step}: {event.what}" if isinstance(event, Handled) else "the drill"
 
 
@@ -169,8 +169,8 @@ def _differences(piece: Piece, hit: Hit) -> Iterator[str]:
 def _value(value: object) -> str:
     parts = to_wire(value)
     if isinstance(parts, dict):
-        return visible(", ".join(f"{key} {part}" for key, part in parts.items()), 200) or "nowhere"
-    return "without" if value is None else visible(str(value), 200)
+        return make_visible(", ".join(f"{key} {part}" for key, part in parts.items()), 200) or "nowhere"
+    return "without" if value is None else make_visible(str(value), 200)
 
 
 # --- the call itself --------------------------------------------------------------------------------------------------
@@ -198,12 +198,12 @@ def _tell_promise(broken: BrokenPromise | None) -> Iterator[str]:
     """The shortest sequence, step by step."""
     if broken is None:
         return
-    yield from (f"{at}. {visible(step, TEXT)}" for at, step in enumerate(broken.steps[:STEPS], 1))
+    yield from (f"{at}. {make_visible(step, TEXT)}" for at, step in enumerate(broken.steps[:STEPS], 1))
     if len(broken.steps) > STEPS:
         yield f"and {len(broken.steps) - STEPS} more steps, which the command below prints"
-    yield visible(broken.says, TEXT)
+    yield make_visible(broken.says, TEXT)
     if broken.random:
-        yield f"Not deterministic. Played again: {visible(broken.random, TEXT)}"
+        yield f"Not deterministic. Played again: {make_visible(broken.random, TEXT)}"
     elif not broken.shrunk:
         yield "The time was over before the sequence was as short as it can be."
 
@@ -215,35 +215,36 @@ def _says(transcript: Transcript, event: Event, place: Place) -> Iterator[str]:
     if isinstance(event, Called):
         yield from _call(transcript, event, piece)
     elif isinstance(event, Looked):
-        yield f"{event.step}: a look at {visible(event.layer.name, 80)}, {event.files} files, {event.bytes:,} bytes"
+        layer = make_visible(event.layer.name, 80)
+        yield f"{event.step}: a look at {layer}, {event.files} files, {event.bytes:,} bytes"
         if event.problem:
-            yield visible(event.problem, TEXT)
+            yield make_visible(event.problem, TEXT)
         for seen in transcript.sightings(event)[:SEEN]:
             near = f", cosine {seen.nearness:.4f}" if seen.nearness is not None else ""
-            where = f", {visible(seen.place, 120)}" if seen.place else ""
-            yield f"{seen.fact} as {seen.form}{near}: {seen.count} times in {visible(seen.path, 120)}{where}"
+            where = f", {make_visible(seen.place, 120)}" if seen.place else ""
+            yield f"{seen.fact} as {seen.form}{near}: {seen.count} times in {make_visible(seen.path, 120)}{where}"
     elif isinstance(event, Broke):
         yield from _tell_promise(find_promise(transcript))
     elif isinstance(event, Handled):
-        fault = f": {visible(event.fault.message, TEXT)}" if event.fault else ""
+        fault = f": {make_visible(event.fault.message, TEXT)}" if event.fault else ""
         yield f"{event.step}: {event.what}{fault}"
 
 
 def _call(transcript: Transcript, event: Called, piece: Piece | None) -> Iterator[str]:
     """What was asked and what came back; of a memory in question only what came back of it."""
-    asked = ", ".join(f"{name} {visible(str(value), 200)}" for name, value in event.request.items() if value)
+    asked = ", ".join(f"{name} {make_visible(str(value), 200)}" for name, value in event.request.items() if value)
     about = f" about {', '.join(event.about[:5])}{' and more' if len(event.about) > 5 else ''}" if event.about else ""
     yield f"{event.step}: {event.op}{about} ({asked})" if asked else f"{event.step}: {event.op}{about}"
     if event.fault is not None:
-        yield f"{event.fault.kind}: {visible(event.fault.message, TEXT)}"
+        yield f"{event.fault.kind}: {make_visible(event.fault.message, TEXT)}"
     elif event.op in READS:
         hits = transcript.hits(event)
-        yield f"came back: {words.plural(len(hits), 'memory').replace('memorys', 'memories')}"
+        yield f"came back: {words.format_count(len(hits), 'memory').replace('memorys', 'memories')}"
         own = _own(transcript, event, piece) if piece is not None else []
         listed = [(at, hit) for at, hit in enumerate(hits, 1) if hit in own or not own]
         for at, hit in listed[:HITS]:
-            yield f"{at}. {visible(hit.text, TEXT)}"
+            yield f"{at}. {make_visible(hit.text, TEXT)}"
             if piece is not None and hit in own:
                 yield from _differences(piece, hit)
     else:
-        yield f"came back: {visible(str(transcript.answer(event)), TEXT)}"
+        yield f"came back: {make_visible(str(transcript.answer(event)), TEXT)}"

@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
     @property
     def counted(self) -> str:
-        return f"{words.number(self.wrong)} of {self.of:,}"
+        return f"{words.format_number(self.wrong)} of {self.of:,}"
 
     @property
     def told(self) -> str:
@@ -101,7 +101,7 @@ def explain_none(pooled: Pooled | None) -> Score:
     """The word for no number, which is neither good nor bad; what broke is bad."""
     if pooled is None:
         return DASH
-    why = "; ".join(words.visible(reason, 160) for reason in pooled.reasons)
+    why = "; ".join(words.make_visible(reason, 160) for reason in pooled.reasons)
     missed = " + ".join(word for word, _ in words.count_missed(pooled)) or words.NOT_MEASURED["not-run"]
     text = CANNOT_TELL if is_hidden(pooled) and not pooled.failed else missed
     return Score((Number(text, pooled.cells),), "bad" if pooled.failed else "open", why=why)

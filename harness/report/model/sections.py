@@ -67,8 +67,10 @@ def figure_of(cell: Cell, measure: str) -> Figure:
     known = cell.measures.get(measure)
     if not isinstance(known, Measured):
         word = words.NOT_MEASURED[known.status if known else "not-run"]
-        return Figure(word, measured=False, why=words.visible(known.reason, 200) if known else "")
-    shown = words.count(known.hits, known.of) if known.hits is not None and known.of else words.number(known.value)
+        return Figure(word, measured=False, why=words.make_visible(known.reason, 200) if known else "")
+    shown = (
+        words.count(known.hits, known.of) if known.hits is not None and known.of else words.format_number(known.value)
+    )
     return Figure(f"\u2265 {shown}" if known.known == "at-least" else shown)
 
 
@@ -107,8 +109,8 @@ def layers(found: Mapping[str, Iterable[deletion.LayerVerdict]]) -> Iterator[Lay
     grouped: dict[tuple[str, str], list[deletion.LayerVerdict]] = {}
     for backend, verdicts in found.items():
         for verdict in verdicts:
-            kind = f"{words.visible(verdict.layer, 80)} ({verdict.format})"
-            grouped.setdefault((words.visible(backend, 60), kind), []).append(verdict)
+            kind = f"{words.make_visible(verdict.layer, 80)} ({verdict.format})"
+            grouped.setdefault((words.make_visible(backend, 60), kind), []).append(verdict)
     for (backend, layer), own in sorted(grouped.items()):
         yield LayerSummary(
             backend,
@@ -116,7 +118,7 @@ def layers(found: Mapping[str, Iterable[deletion.LayerVerdict]]) -> Iterator[Lay
             sum(len(each.before) for each in own),
             sum(len(each.after) for each in own),
             sum(len(each.moved) for each in own),
-            "; ".join(dict.fromkeys(words.visible(each.problem, 200) for each in own if each.problem)),
+            "; ".join(dict.fromkeys(words.make_visible(each.problem, 200) for each in own if each.problem)),
         )
 
 
@@ -160,11 +162,11 @@ def supports(results: Results) -> Iterator[tuple[str, list[tuple[str, list[str]]
         backend = row.backend
         if backend is not None and name != COLD:
             told: dict[str, list[str]] = {"native": [], "emulated": [], "unsupported": [], "adapter's code": []}
-            told["adapter's code"] = [f"sha256 {words.visible(each, 64)}" for each in row.code]
+            told["adapter's code"] = [f"sha256 {words.make_visible(each, 64)}" for each in row.code]
             for capability in CAPABILITIES:
                 if (declared := backend.support.get(capability)) is not None:
-                    note = f" ({words.visible(declared.note, 200)})" if declared.note else ""
+                    note = f" ({words.make_visible(declared.note, 200)})" if declared.note else ""
                     told[declared.level].append(f"{capability}{note}")
             settings = ", ".join(f"{key}={value}" for key, value in sorted(backend.settings.items()))
-            title = words.visible(f"{name}: {settings}" if settings else name, 200)
+            title = words.make_visible(f"{name}: {settings}" if settings else name, 200)
             yield title, [(level, held) for level, held in told.items() if held]

@@ -43,7 +43,7 @@ def _judge_write(backend: Backend, way: WritePolicy) -> Supported:
     own = backend.find_support("expiry")
     if own.supported and backend.supports("update"):
         return Supported("native", BY_THE_CLOCK)
-    return Supported("emulated", words.visible(f"the agent deletes; of its own lifetime: {own.note}", 200))
+    return Supported("emulated", words.make_visible(f"the agent deletes; of its own lifetime: {own.note}", 200))
 
 
 def _judge_filter(backend: Backend) -> Supported:
@@ -51,10 +51,10 @@ def _judge_filter(backend: Backend) -> Supported:
     asked = [(name.removeprefix("filter_"), backend.find_support(name)) for name in FILTERS]
     there = [each for each in asked if each[1].supported]
     if not there:
-        return Supported("unsupported", words.visible(asked[0][1].note, 200))
+        return Supported("unsupported", words.make_visible(asked[0][1].note, 200))
     lacking = [f"{name}: {said.note}" for name, said in asked if not said.supported]
     level, why = _join(there)
-    return Supported(level, words.visible("; ".join(dict.fromkeys([*filter(None, [why]), *lacking])), 200))
+    return Supported(level, words.make_visible("; ".join(dict.fromkeys([*filter(None, [why]), *lacking])), 200))
 
 
 def _join(found: Sequence[tuple[str, Declared]]) -> Supported:
@@ -62,4 +62,4 @@ def _join(found: Sequence[tuple[str, Declared]]) -> Supported:
     levels: tuple[Level, ...] = "unsupported", "emulated", "native"
     level = next(level for level in levels if any(said.level == level for _, said in found))
     notes = [f"{name}: {said.note}" for name, said in found if said.level == level and said.note]
-    return Supported(level, words.visible("; ".join(dict.fromkeys(notes)), 200))
+    return Supported(level, words.make_visible("; ".join(dict.fromkeys(notes)), 200))

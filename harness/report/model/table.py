@@ -34,10 +34,10 @@ def figure(name: str, pooled: Pooled | None, recall: Pooled | None = None) -> Fi
     """`recall` of the same row: a clean zero is no merit where nothing was recalled."""
     if pooled is None:
         return Figure(words.NOT_MEASURED["not-run"], measured=False, why="not a measure of this version")
-    note = words.beside(pooled)
+    note = words.format_beside(pooled)
     if metrics.words_of(name).clean_if_zero and pooled.value == 0 and recall is not None and not recall.value:
         note = f"{words.NO_MERIT}, {note}" if note else words.NO_MERIT
-    why = "; ".join(words.visible(reason, 200) for reason in pooled.reasons)
+    why = "; ".join(words.make_visible(reason, 200) for reason in pooled.reasons)
     return Figure(words.value(pooled), note, pooled.value is not None, why, pooled.cells)
 
 
@@ -63,7 +63,7 @@ def list_ranked(results: Results) -> list[str]:
 
 
 def show_version(row: Row) -> str:
-    return words.visible(row.backend.version, 60) if row.backend and not row.control else ""
+    return words.make_visible(row.backend.version, 60) if row.backend and not row.control else ""
 
 
 def show_name(results: Results, name: str) -> str:
@@ -71,7 +71,7 @@ def show_name(results: Results, name: str) -> str:
     row = results.backends.get(name)
     inside = row is not None and row.backend is not None and row.backend.supports("extracts")
     mark = f" {STAND_IN}" if inside and results.run.conditions.chat else ""
-    return f"{words.visible(name, 60)}{mark}"
+    return f"{words.make_visible(name, 60)}{mark}"
 
 
 def name_row(results: Results, name: str) -> str:
@@ -84,10 +84,11 @@ def explain_stand_in(results: Results) -> str:
     marked = [name for name in results.backends if show_name(results, name).endswith(STAND_IN)]
     if not marked:
         return ""
-    inside = words.join_words([words.visible(name, 60) for name in marked])
+    inside = words.join_words([words.make_visible(name, 60) for name in marked])
     return (
         f"{STAND_IN} Chat calls inside {inside} were answered by "
-        f"{words.visible(results.run.conditions.chat, 120)}: these rows show the wiring, not what another model would "
+        f"{words.make_visible(results.run.conditions.chat, 120)}: "
+        "these rows show the wiring, not what another model would "
         "extract."
     )
 
@@ -101,7 +102,7 @@ def explain_chance(results: Results) -> str:
         if at_random and at_random.value is not None and pools:
             size = f"{min(pools)} to {max(pools)}" if min(pools) < max(pools) else f"{pools[0]}"
             rows_by_reason.setdefault(f"{words.share(at_random.value)} of {size} memories", []).append(
-                words.visible(name, 60)
+                words.make_visible(name, 60)
             )
     if not rows_by_reason:
         return ""
@@ -121,4 +122,4 @@ def describe_suite(results: Results) -> str:
     said = results.run.suite
     split = f", split {said.split}" if said and said.split != "all" else ""
     fed = FED[results.run.conditions.feed]
-    return f"suite {words.visible(said.version, 40)}{split}{fed and f' {fed}'}" if said else ""
+    return f"suite {words.make_visible(said.version, 40)}{split}{fed and f' {fed}'}" if said else ""

@@ -50,7 +50,7 @@ class Member:
         of = pooled.of or 0
         hits = pooled.hits if pooled.hits is not None else (pooled.value or 0.0) * of
         wrong = hits if definition.better == "lower" else round(of - hits, 6)
-        return Case(definition.name, words.fault(definition), wrong, of, pooled.cells, self.drill)
+        return Case(definition.name, words.describe_fault(definition), wrong, of, pooled.cells, self.drill)
 
 
 def share_bad(definition: Definition, pooled: Pooled) -> float | None:
@@ -89,7 +89,7 @@ def tell_inspected(results: Results, key: str) -> str | None:
     if any(each.value is not None for each in looked):
         return ""
     told = [reason for each in looked if each.unsupported or each.failed for reason in each.reasons]
-    return words.visible(told[0], 120) if told else None
+    return words.make_visible(told[0], 120) if told else None
 
 
 def judge(results: Results, key: str, column: Column) -> Score:
@@ -127,14 +127,14 @@ def judge_promises(results: Results, key: str, column: Column) -> Score:
         pooled = Pooled.of_one(measure)
         if pooled.value is None:
             return explain_none(pooled)
-        operations = words.plural(pooled.of or 0, "operation")
+        operations = words.format_count(pooled.of or 0, "operation")
         made = Score((Number(operations),), drill=cell.id, measure=BROKEN_PROMISES, value=pooled.of)
         if not pooled.value:
             return replace(made, judgement="good", word=column.clean)
-        says = words.visible(cell.promise.says, 160) if cell.promise else ""
+        says = words.make_visible(cell.promise.says, 160) if cell.promise else ""
         if cell.promise and cell.promise.random:  # a sequence that shows it now and then is no receipt
             return replace(made, judgement="bad", word="broken, not every time", why=says)
-        short = _shorten(words.visible(cell.promise.short)) if cell.promise else ""
+        short = _shorten(words.make_visible(cell.promise.short)) if cell.promise else ""
         return replace(made, judgement="bad", word=f"broken: {short}" if short else "broken", why=says)
     return DASH
 

@@ -89,7 +89,7 @@ def share(pooled: Pooled) -> float:
 
 
 def show_range(low: float, high: float) -> str:
-    ends = words.number(low), words.number(high)
+    ends = words.format_number(low), words.format_number(high)
     return ends[0] if ends[0] == ends[1] else "\u2013".join(ends)
 
 

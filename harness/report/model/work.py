@@ -118,7 +118,7 @@ def judge_cost(results: Results, key: str, column: Column) -> Score:
         return replace(made, word=f"{jobs}; without memory none was completed")
     low, high = (value / cold.numbers[0] for value in found.numbers)
     way = f"{ways.WRITES[write]}: " if len(made.lines) > 1 else ""
-    ratio, base = _tell_ratio(low, high), words.number(_count_jobs(cold)[0])
+    ratio, base = _tell_ratio(low, high), words.format_number(_count_jobs(cold)[0])
     word = f"{way}{ratio} of no memory; completes {jobs}, no memory {base}"
     if high <= CHEAPER and _count_jobs(found)[0] >= _count_jobs(cold)[1]:
         return replace(made, judgement="good", word=word)

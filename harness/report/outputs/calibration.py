@@ -8,7 +8,7 @@ from harness.compare.calibration import Calibration, Condition, PolicyFit, Row
 from harness.model.job import DecisionOutcome
 from harness.model.trial import READ_POLICIES, Interval
 from harness.report import words
-from harness.report.outputs.summary import code
+from harness.report.outputs.summary import format_code
 
 SHOWN: Mapping[DecisionOutcome, str] = {
     "right": "right", "stale": "stale", "lure": "lure", "other": "other", "unresolved": "open", "failed": "failed",
@@ -21,7 +21,7 @@ def page(found: Sequence[Calibration]) -> str:
 
 
 def _lines(each: Calibration) -> Iterator[str]:
-    yield from (f"# {code(each.reader, 60)} beside the scripted reader", "")
+    yield from (f"# {format_code(each.reader, 60)} beside the scripted reader", "")
     yield from _summary(each)
     yield from ("", "## Decision by decision", "")
     yield "Decisions are " + " / ".join(SHOWN.values()) + ". Equal: both took the same value, or both none."
@@ -49,8 +49,9 @@ def _summary(each: Calibration) -> Iterator[str]:
     decisions = sum(row.decisions for row in each.rows)
     how = "in jobs that the model did" if each.jobs else "that the model was asked for"
     yield (
-        f"{words.plural(decisions, 'decision')} {how}, in "
-        f"{words.plural(each.scenarios, 'scenario')} and {words.plural(each.conditions, 'condition')} beside controls."
+        f"{words.format_count(decisions, 'decision')} {how}, in "
+        f"{words.format_count(each.scenarios, 'scenario')} and "
+        f"{words.format_count(each.conditions, 'condition')} beside controls."
     )
     best = max(each.fits, key=lambda fit: fit.share)
     if each.nearest:
@@ -65,14 +66,14 @@ def _summary(each: Calibration) -> Iterator[str]:
         "were not asked for, as nothing came back": each.unasked,
         f"are left out, as the two readers {why}": each.otherwise,
     }
-    yield from (f"{words.plural(count, 'more decision')} {what}." for what, count in left.items() if count)
+    yield from (f"{words.format_count(count, 'more decision')} {what}." for what, count in left.items() if count)
     if each.jobs:
         yield (
             "The model asked the memory in words of its own, in stories with salted names, so it may have been shown "
             "other entries than the scripted reader."
         )
     if each.unpaired:
-        yield f"{words.plural(each.unpaired, 'trial')} of the model have no scripted one beside them."
+        yield f"{words.format_count(each.unpaired, 'trial')} of the model have no scripted one beside them."
 
 
 def _format_cells(row: Row) -> list[str]:
@@ -88,7 +89,7 @@ def _name(condition: Condition) -> str:
     if condition.write is None:
         return "cold: no memory"
     control = " (control)" if condition.control else ""
-    return f"{code(condition.backend, 60)}{control}, {condition.write}, {condition.noise}"
+    return f"{format_code(condition.backend, 60)}{control}, {condition.write}, {condition.noise}"
 
 
 def _outcomes(counts: Mapping[DecisionOutcome, int]) -> str:

@@ -8,7 +8,7 @@ from harness.compare.cost_model import Condition, Cost
 from harness.model.prices import Prices
 from harness.model.trial import SCRIPTED
 from harness.report.model.cost_table import Costing, collect
-from harness.report.outputs.summary import code
+from harness.report.outputs.summary import format_code
 
 
 def page(found: Sequence[Cost], prices: Prices | None) -> str:
@@ -21,7 +21,7 @@ def _lines(costing: Costing) -> Iterator[str]:
     if not costing.spent:
         yield "No chat call was made."
     if costing.unpriced:
-        yield f"Without a price: {', '.join(code(name or 'several models', 60) for name in costing.unpriced)}."
+        yield f"Without a price: {', '.join(format_code(name or 'several models', 60) for name in costing.unpriced)}."
     yield from costing.notes
     yield from ("", "## For each job done", "")
     yield _format_row(
@@ -37,7 +37,7 @@ def _lines(costing: Costing) -> Iterator[str]:
     )  # fmt: skip
     yield _format_row("---", "---", "---", "---", *["---:"] * 5)
     for spent in costing.spent:
-        model = code(spent.model, 60) if spent.model else "-"
+        model = format_code(spent.model, 60) if spent.model else "-"
         yield _format_row(_name(spent.condition), spent.payer, spent.phase, model, *spent[4:])
 
 
@@ -45,11 +45,11 @@ def _name(condition: Condition) -> str:
     reader, backend, write, noise, writer = condition
     return ", ".join(
         [
-            code(reader, 60),
-            code(backend, 60) if backend else "cold",
+            format_code(reader, 60),
+            format_code(backend, 60) if backend else "cold",
             *([write] if write else []),
             str(noise),
-            *([code(f"writer {writer}", 60)] if writer != SCRIPTED else []),
+            *([format_code(f"writer {writer}", 60)] if writer != SCRIPTED else []),
         ]
     )
 

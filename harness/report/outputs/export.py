@@ -166,7 +166,7 @@ def results(directory: Path, run: Folder) -> Results:
 
 
 def _write_results(directory: Path, run: Folder, pandas: Any) -> Results:
-    scored = statements.results(run)
+    scored = statements.compute_results(run)
     if any(cell.seed.bit_length() > 63 for cell in scored.cells):
         raise ExportError(
             f"{run.root}: a seed of the run is beyond 64 bits, which Parquet cannot hold; play smaller seeds"
@@ -185,7 +185,7 @@ def spans(file: Path, run: Folder, *, content: bool) -> None:
     if os.path.lexists(file):
         raise ExportError(f"{file}: is there already; name a new file")
     try:
-        with files.draft(file) as draft, draft.open("x", encoding="utf-8", newline="\n") as lines:
+        with files.open_draft(file) as draft, draft.open("x", encoding="utf-8", newline="\n") as lines:
             lines.writelines(opentelemetry.write(run, content))
     except OSError as error:
         raise _unwritable(file.parent, error) from None
@@ -212,7 +212,7 @@ def _pandas() -> Any:
         importlib.import_module("pyarrow.parquet")  # pandas writes with it, and would say so too late
         return importlib.import_module("pandas")
     except ImportError as error:
-        raise MissingExtraError(extras.lacks((error.name or "pandas").partition(".")[0], "Parquet")) from None
+        raise MissingExtraError(extras.explain_lack((error.name or "pandas").partition(".")[0], "Parquet")) from None
 
 
 # --- the suite ----------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.model.regression import GateVerdict
 from harness.model.results import Results
 from harness.report.model import board, demands
-from harness.report.words import plain, plural
+from harness.report.words import format_count, make_plain
 
 MOST = 10
 """Annotations of one kind that a step may have; the last of more says how many there are."""
@@ -26,7 +26,7 @@ def annotate(results: Results, file: str) -> Iterator[str]:
     for gate in shown:
         yield _command(gate, file)
     if len(shown) < len(bad):
-        yield f"::error title=gates::and {plural(len(bad) - len(shown), 'gate')} more: see the summary"
+        yield f"::error title=gates::and {format_count(len(bad) - len(shown), 'gate')} more: see the summary"
 
 
 def warn_undemanded(results: Results, file: str) -> Iterator[str]:
@@ -42,7 +42,7 @@ def _command(gate: GateVerdict, file: str) -> str:
 
 def _data(text: str) -> str:
     """Escaped: else a line feed in what a backend said would begin a command of its own."""
-    return plain(" ".join(text.split()), 2000).replace("%", "%25")
+    return make_plain(" ".join(text.split()), 2000).replace("%", "%25")
 
 
 def _property(text: str) -> str:
@@ -58,4 +58,7 @@ def summary(text: str, limit: int = LIMIT) -> str:
     while len("\n\n".join(parts).encode()) > room:
         parts.pop()
         left += 1
-    return "\n\n".join([*parts, f"*{plural(left, 'paragraph')} left out for size: see summary.md of the run.*"]) + "\n"
+    return (
+        "\n\n".join([*parts, f"*{format_count(left, 'paragraph')} left out for size: see summary.md of the run.*"])
+        + "\n"
+    )

@@ -20,7 +20,7 @@ from harness.model.cells import AnyCell, Faults
 from harness.model.results import Results
 from harness.report.model import board
 from harness.report.model.score import DASH, MEANING, Score
-from harness.report.words import visible
+from harness.report.words import make_visible
 
 TestOutcome = Literal["failure", "error", "skipped"]
 TEXT = 2000
@@ -124,13 +124,13 @@ def _suite(root: ElementTree.Element, name: str, cases: list[TestCase]) -> None:
     )  # fmt: skip
     for case in cases:
         # A server takes the last dot of a class name for the border of a package.
-        place = f"coldwarm.{visible(case.place, 100).replace('.', '_')}"
-        made = ElementTree.SubElement(suite, "testcase", classname=place, name=visible(case.name, 300))
+        place = f"coldwarm.{make_visible(case.place, 100).replace('.', '_')}"
+        made = ElementTree.SubElement(suite, "testcase", classname=place, name=make_visible(case.name, 300))
         if case.file:
-            made.set("file", visible(case.file, 300))
+            made.set("file", make_visible(case.file, 300))
         if case.outcome:
-            says = visible(" ".join(case.says.split()), TEXT)
+            says = make_visible(" ".join(case.says.split()), TEXT)
             ElementTree.SubElement(made, case.outcome, message=says).text = says  # some show the one, some the other
         elif case.told:  # not as output, in which servers seek attachments
             own = ElementTree.SubElement(made, "properties")
-            ElementTree.SubElement(own, "property", name="shown", value=visible(" ".join(case.told.split()), TEXT))
+            ElementTree.SubElement(own, "property", name="shown", value=make_visible(" ".join(case.told.split()), TEXT))

@@ -85,7 +85,7 @@ def _rank(own: Sequence[Cell], measure: str, full: Collection[str]) -> Iterator[
         return len(found.receipts) / (found.of or 1) if isinstance(found, Measured) else 1.0
 
     found = [cell for cell in own if share(cell) > 0]
-    shows = {cell.trial for cell in found if any(case == measure for case, _ in cases.cases([cell]))}
+    shows = {cell.trial for cell in found if any(case == measure for case, _ in cases.group_cases([cell]))}
     yield from sorted(found, key=lambda cell: (cell.trial not in full, cell.trial not in shows, -share(cell), cell.id))
 
 

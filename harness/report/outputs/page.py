@@ -38,7 +38,7 @@ GATES = ("broken", "not-measured", "held")
 _STARTED = re.compile(r"(\d{4})(\d\d)(\d\d)-\d{6}-")
 
 
-def page(results: Results, parts: Iterable[StoryEvidence | DrillEvidence] = ()) -> str:
+def write_page(results: Results, parts: Iterable[StoryEvidence | DrillEvidence] = ()) -> str:
     """The whole file, with what was made of each story and drill when it was scored."""
     return render(results, evidence.gather(results, parts))
 
@@ -57,7 +57,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
     held = [table.list_cells(results, name) for name in names]
     definitions = {**results.definitions, **results.trust_definitions}
     return (
-        templating.environment()
+        templating.make_environment()
         .get_template("report.html.j2")
         .render(
             results=results,
@@ -65,10 +65,10 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             style_hash=templating.digest(style),
             script=script,
             script_hash=templating.digest(script),
-            started=_day_of(results),
+            started=_find_day(results),
             faults=faults.statements(results),
             failing=results.beyond(),
-            gates=_gates(results),
+            gates=_group_gates(results),
             demanded=demands.collect(results, made),
             names=names,
             shown={
@@ -86,24 +86,24 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             anchors=anchors,
             chance=table.explain_chance(results),
             cannot_say=limits.explain(results),
-            conditions=words.conditions(results),
+            conditions=words.describe_conditions(results),
             suite=table.describe_suite(results),
             told_in_cells=sections.list_told_in_cells(results),
             missing=missing.list_missing(results),
             lacking=missing.explain_cells(made),
             meaning=words.MEANING,
-            charts=charts.charts(results, seen.samples),
+            charts=charts.draw_charts(results, seen.samples),
             levels=growth.list_levels(results, seen.samples),
             sections=list(sections.sections(results, [anchors[cells[0].id] if cells else "cells" for cells in held])),
             layers=list(sections.layers(seen.layers)),
             contrasted=list(results.contrasts[0].measures) if results.contrasts else [],
-            contrasts=list(contrasts.contrasts(results)),
+            contrasts=list(contrasts.list_contrasts(results)),
             comparisons=[contrasts.describe(results, each) for each in results.comparisons],
             claims=[
                 (each, contrasts.describe(results, each.comparison) if each.comparison else None)
                 for each in results.claims
             ],
-            changes=list(contrasts.changes(results)),
+            changes=list(contrasts.list_changes(results)),
             pools=pools,
             told=seen.timelines,
             supports=list(sections.supports(results)),
@@ -118,7 +118,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             links=leads,
             linked={*leads.values(), *(gate.cells[0] for gate in results.gates if gate.cells)},
             means={name: each.formula for name, each in definitions.items()},
-            wrong={name: words.fault(each) for name, each in results.trust_definitions.items()},
+            wrong={name: words.describe_fault(each) for name, each in results.trust_definitions.items()},
             units={name: each.unit for name, each in definitions.items()},
             cost=cost_table.on_page(seen.costs, results.run.prices),
             glossary=glossary.WORDS,
@@ -127,12 +127,12 @@ def render(results: Results, seen: evidence.Evidence) -> str:
     )
 
 
-def _day_of(results: Results) -> str:
+def _find_day(results: Results) -> str:
     """The day on which the run began, as its id says it; results hold no clock."""
     found = _STARTED.match(results.run.id)
     return "-".join(found.groups()) if found else ""
 
 
-def _gates(results: Results) -> list[tuple[str, list[GateVerdict]]]:
+def _group_gates(results: Results) -> list[tuple[str, list[GateVerdict]]]:
     """Verdict -> its gates, the broken first."""
     return [(verdict, [gate for gate in results.gates if gate.verdict == verdict]) for verdict in GATES]

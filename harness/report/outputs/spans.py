@@ -34,13 +34,13 @@ def write(run: Folder, content: bool = False) -> Iterator[str]:
             if log.trial.backend is not None and any(map(_tell_time, log.events)):
                 resource = {"service.name": "coldwarm", "service.version": file.version, "coldwarm.run": file.id}
                 scope = {"name": "coldwarm", "version": file.version}
-                spans = _spans(log, file.id, content)
+                spans = _list_spans(log, file.id, content)
                 own = [{"scope": scope, "spans": spans}]
-                body = [{"resource": {"attributes": _attributes(resource)}, "scopeSpans": own}]
+                body = [{"resource": {"attributes": _encode_attributes(resource)}, "scopeSpans": own}]
                 yield json.dumps({"resourceSpans": body}, ensure_ascii=False) + "\n"
 
 
-def _spans(log: Log, run: str, content: bool) -> list[Span]:
+def _list_spans(log: Log, run: str, content: bool) -> list[Span]:
     """The trial, and below it each call of the interface that the conventions have a name for."""
     trace = sha256(f"{run} {log.trial.id}".encode()).hexdigest()[:32]
     begin = now = next(filter(None, map(_tell_time, log.events)))
@@ -60,7 +60,7 @@ def _spans(log: Log, run: str, content: bool) -> list[Span]:
     store = {"gen_ai.memory.store.id": log.trial.id}
     for call in calls:
         call["parentSpanId"] = whole["spanId"]
-        call["attributes"] += _attributes(store)
+        call["attributes"] += _encode_attributes(store)
     return [whole, *calls]
 
 
@@ -70,19 +70,19 @@ def _tell(event: Event, log: Log, content: bool) -> Mapping[str, Any] | None:
         items = log.items(event)
         count = len(event.replaces) if event.op == "supersede" else len(items)
         records = [{"content": written.item.text} for written in items]
-        return _operation(
+        return _describe_operation(
             OPERATIONS[event.op], count, event.replaces, {"gen_ai.memory.records": records} if content else {}
         )
     if isinstance(event, Recalled):
         hits = log.find_answer(event).hits
         told = {"gen_ai.memory.query.text": event.query, "gen_ai.memory.records": [*map(_record, hits)]}
-        return _operation("search_memory", len(hits), (), told if content else {})
+        return _describe_operation("search_memory", len(hits), (), told if content else {})
     if isinstance(event, Forgot):
-        return _operation("delete_memory", len(event.ids), event.ids, {})
+        return _describe_operation("delete_memory", len(event.ids), event.ids, {})
     return None
 
 
-def _operation(name: str, count: int, ids: Sequence[str], told: Mapping[str, Any]) -> Mapping[str, Any]:
+def _describe_operation(name: str, count: int, ids: Sequence[str], told: Mapping[str, Any]) -> Mapping[str, Any]:
     one = {"gen_ai.memory.record.id": ids[0]} if len(ids) == 1 else {}
     return {"gen_ai.operation.name": name, "gen_ai.memory.record.count": count, **one, **told}
 
@@ -100,12 +100,12 @@ def _span(trace: str, number: int, start: int, end: int, said: Mapping[str, Any]
         "kind": kind,
         "startTimeUnixNano": str(start),
         "endTimeUnixNano": str(end),
-        "attributes": _attributes({**said, **({"error.type": fault.kind} if fault else {})}),
+        "attributes": _encode_attributes({**said, **({"error.type": fault.kind} if fault else {})}),
         **failed,
     }
 
 
-def _attributes(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _encode_attributes(values: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"key": key, "value": _value(value)} for key, value in values.items()]
 
 

@@ -26,12 +26,12 @@ _BETWEEN = re.compile(r"(?<![^\W_])_|_(?![^\W_])|(?<=:)/(?=/)|(?<=www)\.", re.IG
 """What is emphasis or an address only where it stands: `_` at the end of a word, `://`, `www.`"""
 
 
-def code(text: str, limit: int = 200) -> str:
+def format_code(text: str, limit: int = 200) -> str:
     """Foreign text that breaks no table, mentions nobody and links nowhere."""
-    return f"<code>{_safe(words.visible(text.replace(chr(10), ' '), limit))}</code>"
+    return f"<code>{_escape(words.make_visible(text.replace(chr(10), ' '), limit))}</code>"
 
 
-def summary(results: Results, receipts: Mapping[str, Sequence[BadCase]] = {}) -> str:
+def write_summary(results: Results, receipts: Mapping[str, Sequence[BadCase]] = {}) -> str:
     """The whole file.
 
     Args:
@@ -39,26 +39,26 @@ def summary(results: Results, receipts: Mapping[str, Sequence[BadCase]] = {}) ->
     """
     made = board.collect(results)
     parts = [
-        _head(results, made),
-        _gates(results, made),
+        _write_head(results, made),
+        _write_gates(results, made),
         _show_board(results, made),
-        _cases(receipts),
+        _write_cases(receipts),
         _list_faults(results, bad=False),
         _rest(results, made),
     ]
     return "\n".join(line for part in parts for line in part) + "\n"
 
 
-def _head(results: Results, made: Board) -> list[str]:
-    stories = words.plural(len(results.stories), "story", "stories")
+def _write_head(results: Results, made: Board) -> list[str]:
+    stories = words.format_count(len(results.stories), "story", "stories")
     played = ", ".join(filter(None, [f"coldwarm {results.run.version}", table.describe_suite(results), stories]))
     return [
         "# Which memory should this agent use?",
         "",
-        f"{_safe(played)}, logs `{results.run.logs[:12]}`.",
+        f"{_escape(played)}, logs `{results.run.logs[:12]}`.",
         "",
         *_list_faults(results, bad=True),
-        *(f"- {_safe(line.text)}" for line in verdict.judge(results, made)),
+        *(f"- {_escape(line.text)}" for line in verdict.judge(results, made)),
         "",
     ]
 
@@ -69,18 +69,18 @@ def _list_faults(results: Results, *, bad: bool) -> list[str]:
     for each in faults.statements(results):
         if each.bad != bad:
             continue
-        head = _safe(each.head)
+        head = _escape(each.head)
         lines.append(f"**{SHAPES['bad']} {head}**" if each.bad else head)
-        lines += ["", *(f"- {code(failing.says, 400)}" for failing in each.failing), ""]
+        lines += ["", *(f"- {format_code(failing.says, 400)}" for failing in each.failing), ""]
     return lines
 
 
-def _safe(text: str) -> str:
+def _escape(text: str) -> str:
     """Markdown is read inside of `<code>`, too: an image in a memory would be fetched for each reader of a summary."""
     return _BETWEEN.sub(lambda found: f"&#{ord(found[0])};", text.translate(_ENTITIES))
 
 
-def _gates(results: Results, made: Board) -> list[str]:
+def _write_gates(results: Results, made: Board) -> list[str]:
     """The broken and the unmeasured one by one, the held ones counted."""
     if not results.gates:
         return []
@@ -88,10 +88,10 @@ def _gates(results: Results, made: Board) -> list[str]:
     sentence = f"{counts['broken']} broken, {counts['not-measured']} not measured, {counts['held']} held"
     bad = [gate for verdict in ("broken", "not-measured") for gate in results.gates if gate.verdict == verdict]
     mark = {"broken": "\u2715", "not-measured": "?"}
-    lines = [f"- {mark[gate.verdict]} {gate.verdict.replace('-', ' ')}: {code(gate.says, 400)}" for gate in bad]
+    lines = [f"- {mark[gate.verdict]} {gate.verdict.replace('-', ' ')}: {format_code(gate.says, 400)}" for gate in bad]
     if left := demands.collect(results, made).lines:
         lines += [*([""] if lines else []), "**Problems that none of your gates checks**", ""]
-        lines += [f"- {_safe(line)}" for line in left]
+        lines += [f"- {_escape(line)}" for line in left]
     return [f"**Gates: {sentence}**", "", *lines, *([""] if lines else [])]
 
 
@@ -104,34 +104,34 @@ def _show_board(results: Results, made: Board) -> list[str]:
     notes = [f"{row.name}: {note}." for row in made.rows for note in row.notes]
     sentences = [f"{legend}.", board.FAILED if made.trust else "", made.bounds, *notes, table.explain_stand_in(results)]
     return [
-        *_grid(["Backend", *(column.head for column in made.columns)], lines),
+        *_write_grid(["Backend", *(column.head for column in made.columns)], lines),
         "",
-        _safe(" ".join(filter(None, sentences))),
+        _escape(" ".join(filter(None, sentences))),
         "",
     ]
 
 
 def _name(row: BoardRow) -> str:
-    return f"{code(row.name)} {_safe(row.version)}".strip()
+    return f"{format_code(row.name)} {_escape(row.version)}".strip()
 
 
 def _show(score: Score) -> str:
     mark = f"{score.shape} " if score.judgement != "open" else ""
-    text = _safe(score.text) if score.measured else f"*{_safe(score.text)}*"
-    beside = "; ".join(_safe(each) for each in (*(line.text for line in score.lines[1:]), score.word) if each)
+    text = _escape(score.text) if score.measured else f"*{_escape(score.text)}*"
+    beside = "; ".join(_escape(each) for each in (*(line.text for line in score.lines[1:]), score.word) if each)
     return f"{mark}{text}" + (f" ({beside})" if beside else "")
 
 
-def _cases(receipts: Mapping[str, Sequence[BadCase]]) -> list[str]:
+def _write_cases(receipts: Mapping[str, Sequence[BadCase]]) -> list[str]:
     """Which memory it was: of every backend in turn one case of a measure, the first few."""
     first = [{each.measure: each for each in reversed(found) if each.case} for found in receipts.values()]
     turns = zip_longest(*(reversed(found.values()) for found in first))
     told = [each for turn in turns for each in turn if each is not None][:CASES]
-    lines = [f"- {code(each.backend)} {each.measure}: {code(each.case, 600)}" for each in told]
+    lines = [f"- {format_code(each.backend)} {each.measure}: {format_code(each.case, 600)}" for each in told]
     return ["**For example**", "", *lines, ""] if lines else []
 
 
-def _grid(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+def _write_grid(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
     ruled = ["---", *["---:"] * (len(heads) - 1)]
     return [f"| {' | '.join(line)} |" for line in (heads, ruled, *lines)]
 
@@ -139,11 +139,11 @@ def _grid(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
 def _rest(results: Results, made: Board) -> list[str]:
     lacking = missing.explain_cells(made)
     return [
-        *(["**Not measured**", "", *(f"- {_safe(line)}" for line in lacking), ""] if lacking else []),
-        *(f"{_safe(line)}\n" for line in filter(None, [table.explain_chance(results)])),
-        _safe(words.conditions(results)),
+        *(["**Not measured**", "", *(f"- {_escape(line)}" for line in lacking), ""] if lacking else []),
+        *(f"{_escape(line)}\n" for line in filter(None, [table.explain_chance(results)])),
+        _escape(words.describe_conditions(results)),
         "",
         "**This run cannot say**",
         "",
-        *(f"- {_safe(line)}" for line in limits.explain(results)),
+        *(f"- {_escape(line)}" for line in limits.explain(results)),
     ]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-def environment() -> Environment:
+def make_environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
@@ -26,11 +26,11 @@ def environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters["visible"] = words.visible
-    made.filters["number"] = words.number
+    made.filters["visible"] = words.make_visible
+    made.filters["number"] = words.format_number
     made.filters["label"] = words.label
     made.globals["figure_of"] = sections.figure_of
-    made.globals["plural"] = words.plural
+    made.globals["plural"] = words.format_count
     return made
 
 

@@ -31,7 +31,7 @@ def show(results: Results, out: Console) -> None:
     made = board.collect(results)
     if not made.empty:
         stories = " of ".join(
-            filter(None, [words.plural(len(results.stories), "story", "stories"), table.describe_suite(results)])
+            filter(None, [words.format_count(len(results.stories), "story", "stories"), table.describe_suite(results)])
         )
         _print(out, [f"coldwarm {results.run.version}: {stories}"], style="bold")
         for part in _draw(made, out.width):
@@ -50,7 +50,7 @@ def _draw(made: Board, width: int) -> Iterator[Table]:
     """The scoreboard in as many tables as the width asks for; no word is broken."""
     names = [_name(row) for row in made.rows]
     first = max(len("backend"), *(min(NAME, len(name.plain)) for name in names)) + 2
-    columns = [[_cell(row.scores[at]) for row in made.rows] for at in range(len(made.columns))]
+    columns = [[_format_cell(row.scores[at]) for row in made.rows] for at in range(len(made.columns))]
     heads = [Text(column.head, style="bold") for column in made.columns]
     wide = [max(_measure(each) for each in (head, *own)) + 2 for head, own in zip(heads, columns, strict=True)]
     for part in _fit(wide, width - first):
@@ -80,10 +80,10 @@ def _fit(wide: Sequence[int], room: int) -> Iterator[list[int]]:
 
 
 def _name(row: BoardRow) -> Text:
-    return Text(words.plain(row.name), style="dim" if row.cold else "bold")
+    return Text(words.make_plain(row.name), style="dim" if row.cold else "bold")
 
 
-def _cell(score: Score) -> Text:
+def _format_cell(score: Score) -> Text:
     """The mark and the number, beneath them what it rests on and what the other write policy reaches."""
     mark = f"{score.shape} " if score.judgement != "open" else "  "
     made = Text(mark, style=STYLES[score.judgement])
@@ -123,7 +123,7 @@ def _list_faults(results: Results) -> Iterator[str]:
 def _list_below(results: Results, made: Board) -> Iterator[str]:
     """What belongs to the figures: conditions, and problems that no gate checks."""
     yield ""
-    yield from filter(None, [table.explain_chance(results), words.conditions(results)])
+    yield from filter(None, [table.explain_chance(results), words.describe_conditions(results)])
     if results.gates and (lines := demands.collect(results, made).lines):
         yield from ("", "Problems that none of your gates checks", *(f"- {line}" for line in lines))
 
@@ -134,10 +134,10 @@ def describe_end(results: Results) -> str:
     trials = {cell.trial: cell.status for cell in results.cells}
     drills = {cell.id: cell.status for cell in results.trust}
     failed = sum(each.count for own in results.group_faults().values() for each in own)
-    faults = f"{words.plural(failed, 'call')} failed" if failed else ""
+    faults = f"{words.format_count(failed, 'call')} failed" if failed else ""
     sentences = [
-        _ends(trials, "trial"),
-        _ends(drills, "drill"),
+        _describe_ends(trials, "trial"),
+        _describe_ends(drills, "drill"),
         faults,
         _describe_changes(results),
         _describe_gates(results),
@@ -145,12 +145,12 @@ def describe_end(results: Results) -> str:
     return "; ".join(filter(None, sentences)) or "nothing was played"
 
 
-def _ends(statuses: Mapping[str, str], noun: str) -> str:
+def _describe_ends(statuses: Mapping[str, str], noun: str) -> str:
     """How many came to their end, and what became of the others."""
     told = Counter(statuses.values())
     done = told.pop("complete", 0)
     others = "".join(f", {n} {word.replace('-', ' ')}" for word, n in sorted(told.items()))
-    return f"{done:,} of {words.plural(len(statuses), noun)} complete{others}" if statuses else ""
+    return f"{done:,} of {words.format_count(len(statuses), noun)} complete{others}" if statuses else ""
 
 
 def _describe_changes(results: Results) -> str:
@@ -171,11 +171,11 @@ def _describe_gates(results: Results) -> str:
         return ""
     held, left = sum(gate.verdict == "held" for gate in results.gates), demands.collect(results, board.collect(results))
     controls = f" ({left.controls} judge controls)" if left.controls else ""
-    bad = f"; \u25b2 {words.plural(len(left.bad), 'column')} failing that no gate covers" if left.bad else ""
-    return f"{held:,} of {words.plural(len(results.gates), 'gate')} held{controls}{bad}"
+    bad = f"; \u25b2 {words.format_count(len(left.bad), 'column')} failing that no gate covers" if left.bad else ""
+    return f"{held:,} of {words.format_count(len(results.gates), 'gate')} held{controls}{bad}"
 
 
 def _print(out: Console, lines: Iterable[str], style: str = "") -> None:
     for line in lines:
-        for part in textwrap.wrap(words.plain(line), out.width, subsequent_indent="  ") or [""]:
+        for part in textwrap.wrap(words.make_plain(line), out.width, subsequent_indent="  ") or [""]:
             out.print(Text(part, style=style), soft_wrap=True)

@@ -53,7 +53,7 @@ def _tell_lacking(board: Board) -> Iterator[str]:
             if not score.measured and score.why:
                 lacking.setdefault(row.name, []).append(column.head)
     if len(lacking) > NAMED:
-        many = words.plural(sum(map(len, lacking.values())), "number is", "numbers are")
+        many = words.format_count(sum(map(len, lacking.values())), "number is", "numbers are")
         yield f"{many[0].upper()}{many[1:]} missing in the table; what is missing has its reason there."
     elif lacking:
         whole = len(board.columns)
@@ -69,13 +69,13 @@ def explain(results: Results) -> list[str]:
     if not results.stories:
         return [DRILLS]
     reader = results.run.conditions.reader
-    first = SCRIPTED_READER if reader == SCRIPTED else ONE_READER.format(reader=words.visible(reader, 60))
+    first = SCRIPTED_READER if reader == SCRIPTED else ONE_READER.format(reader=words.make_visible(reader, 60))
     found = [first, *([DRILLS] if results.trust else []), *_tell_guesses(results)]
     many = len(results.stories)
     found.append(tell_reach(results))
     if commits := sum(story.commits for story in results.stories):
-        told = f"{words.plural(many, 'story', 'stories')} that {words.plural(commits, 'commit')} made"
-        counted = words.plural(many, "cluster")
+        told = f"{words.format_count(many, 'story', 'stories')} that {words.format_count(commits, 'commit')} made"
+        counted = words.format_count(many, "cluster")
         found.append(
             f"How many cases these are: {told}. No two tell of one commit, so statistics count {counted}, not facts."
         )
@@ -85,7 +85,8 @@ def explain(results: Results) -> list[str]:
         things = words.join_words([words.label(measure) for measure in DOMINANCE])
         found.append(
             f"What it is worth to be selective: at noise {results.run.conditions.headline_noise} {DUMP}, which gives "
-            f"back everything, is as good as {words.join_words([words.visible(name, 40) for name in too_easy])} in "
+            "back everything, is as good as "
+            f"{words.join_words([words.make_visible(name, 40) for name in too_easy])} in "
             f"{things}, and better in at least one of them. These stories are too easy."
         )
     return found
@@ -93,7 +94,7 @@ def explain(results: Results) -> list[str]:
 
 def tell_reach(results: Results) -> str:
     """The number of stories below which no difference in decisions is proven, whatever it is between."""
-    many = words.plural(len(results.stories), "story", "stories")
+    many = words.format_count(len(results.stories), "story", "stories")
     able = [
         each.reach.least
         for each in results.comparisons

@@ -58,8 +58,8 @@ def judge(results: Results, board: Board) -> list[VerdictLine]:
 
 def _tell_absent(each: Unplayed) -> str:
     """What was not allowed to be absent has a band above the verdict, with its reason."""
-    reason = f": {words.visible(each.reason, 200)}" if each.allowed else ""
-    return f"{words.visible(each.backend, 60)} could not run{reason}"
+    reason = f": {words.make_visible(each.reason, 200)}" if each.allowed else ""
+    return f"{words.make_visible(each.backend, 60)} could not run{reason}"
 
 
 # --- the agent's work ---------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ def _tell_gain(results: Results, keys: Sequence[str], read: ReadPolicy) -> str:
     cases = {each.of for pair in pairs for each in pair}
     of = f" of {cases.pop():,}" if len(cases) == 1 and None not in cases else ""
     names = _join(results, keys) if len(keys) <= NAMED else f"{len(keys)} backends"
-    before, after = _range(before for before, _ in pairs), _range(after for _, after in pairs)
+    before, after = _format_range(before for before, _ in pairs), _format_range(after for _, after in pairs)
     return f"If it {READS[read]}, right decisions then go from {before} to {after}{of} with {names}."
 
 
@@ -186,7 +186,7 @@ def _pair_writes(results: Results, row: str) -> dict[ReadPolicy, tuple[Pooled, P
     return found
 
 
-def _range(found: Iterable[Pooled]) -> str:
+def _format_range(found: Iterable[Pooled]) -> str:
     values = [ways.count(each) for each in found]
     return ways.show_range(min(values), max(values))
 

@@ -12,8 +12,8 @@ from harness.metrics.view import Record
 from harness.model.cells import Cell
 from harness.model.trial import Measured, NotMeasured, ReadPolicy
 from harness.report import words
-from harness.report.timeline.entries import check_source, describe, place, proof, quote, show, small
-from harness.report.timeline.packed import Node, node
+from harness.report.timeline.entries import check_source, describe, draw_note, make_proof, place, quote, show
+from harness.report.timeline.packed import Node, make_node
 
 BAD: Mapping[str, str] = {
     name: case.called
@@ -25,13 +25,13 @@ MOST = 12
 """Cases that one timeline lists; the rest is counted."""
 
 
-def broken(cells: Sequence[Cell]) -> str:
+def explain_broken(cells: Sequence[Cell]) -> str:
     """Why a trial did not get to its end; empty if it did."""
     cell = cells[0]
     return f"{cell.status}: {show(cell.reason, 200)}" if cell.status in ("failed", "incomplete") else ""
 
 
-def cases(cells: Sequence[Cell]) -> dict[tuple[str, str], list[Cell]]:
+def group_cases(cells: Sequence[Cell]) -> dict[tuple[str, str], list[Cell]]:
     """Measure and receipt of each bad case, with the cells that cite it; the receipt of a failure shows no case."""
     found: dict[tuple[str, str], list[Cell]] = {}
     for measure in BAD:
@@ -42,13 +42,13 @@ def cases(cells: Sequence[Cell]) -> dict[tuple[str, str], list[Cell]]:
     return found
 
 
-def brief(cells: Sequence[Cell]) -> str:
+def describe_briefly(cells: Sequence[Cell]) -> str:
     """In a few words, with counts; empty if nothing went wrong."""
     counts: dict[str, int] = {}
-    for measure, _ in cases(cells):
+    for measure, _ in group_cases(cells):
         counts[measure] = counts.get(measure, 0) + 1
     named = [f"{BAD[measure]} ({n})" if n > 1 else BAD[measure] for measure, n in counts.items()]
-    return "; ".join(filter(None, [broken(cells), *named]))
+    return "; ".join(filter(None, [explain_broken(cells), *named]))
 
 
 def describe_cases(record: Record, cells: Sequence[Cell]) -> Iterator[Node]:
@@ -60,19 +60,21 @@ def describe_cases(record: Record, cells: Sequence[Cell]) -> Iterator[Node]:
         known[1].extend([", ", *what] if known[1] else what)
         known[2].append(f"{note} \u00b7 L{line}" if note else f"L{line}")
     listed = [
-        node("li", "", node("b", "", f"\u2715 {BAD[measure]}: "), *what, small(", ".join(dict.fromkeys(notes))))
+        make_node(
+            "li", "", make_node("b", "", f"\u2715 {BAD[measure]}: "), *what, draw_note(", ".join(dict.fromkeys(notes)))
+        )
         for measure, what, notes in list(lines.values())[:MOST]
     ]
-    if why := broken(cells):
-        listed.insert(0, node("li", "", node("b", "", f"\u2715 {why}")))
+    if why := explain_broken(cells):
+        listed.insert(0, make_node("li", "", make_node("b", "", f"\u2715 {why}")))
     if len(lines) > MOST:
-        listed.append(node("li", "quiet", f"\u2026 and {len(lines) - MOST} more"))
+        listed.append(make_node("li", "quiet", f"\u2026 and {len(lines) - MOST} more"))
     if listed:
-        yield node("ul", "wrong", *listed)
+        yield make_node("ul", "wrong", *listed)
     asked = [each for each in BAD if metrics.words_of(each).answers and each in cells[0].measures]
     missing = [f"{words.measure_name(each)} {word}" for each in asked if (word := _word(cells[0], each))]
     if missing:
-        yield node("p", "quiet", f"Not measured here: {'; '.join(missing)}.")
+        yield make_node("p", "quiet", f"Not measured here: {'; '.join(missing)}.")
 
 
 def _word(cell: Cell, measure: str) -> str:
@@ -89,25 +91,25 @@ _Case = tuple[int, list[Node | str | None], str]
 def _merge(record: Record, cells: Sequence[Cell]) -> Iterator[tuple[str, _Case]]:
     """Bad cases; a decision stands once, by whichever entry of the same question each reader took it."""
     known: dict[tuple[str, str], list[Cell]] = {}
-    for (measure, ref), cited in cases(cells).items():
+    for (measure, ref), cited in group_cases(cells).items():
         known.setdefault((measure, ref.partition(":")[0] if measure == STALE_USE else ref), []).extend(cited)
-    told = [(measure, _case(record, measure, ref, cited)) for (measure, ref), cited in known.items()]
+    told = [(measure, _draw_case(record, measure, ref, cited)) for (measure, ref), cited in known.items()]
     yield from sorted(told, key=lambda each: (list(BAD).index(each[0]), each[1][0]))
 
 
-def _case(record: Record, measure: str, ref: str, cited: Sequence[Cell]) -> _Case:
+def _draw_case(record: Record, measure: str, ref: str, cited: Sequence[Cell]) -> _Case:
     found = read(ref) or Receipt(1)
     line, entry = min(found.line, len(record.log.events)), found.entry
     event = record.log.events[line - 1]
     if isinstance(event, Recalled) and measure == STALE_USE:
         readers = [policy for policy in record.log.opened.reads if policy in {cell.read_policy for cell in cited}]
         where = f"{event.at:%Y-%m-%d}, session {event.session}, reading {words.join_words(readers)}"
-        return line, _decision(record, event, readers), where
+        return line, _draw_decision(record, event, readers), where
     if isinstance(event, Recalled) and entry is not None and entry < len(record.entries(line, event)):
         back = record.entries(line, event)[entry]
         git = check_source(record, event.session, back.hit.source)
-        seen = proof(record, back.hit.source)
-        shown_by = node("code", "", seen.command) if seen else None
+        seen = make_proof(record, back.hit.source)
+        shown_by = make_node("code", "", seen.command) if seen else None
         return (
             line,
             [quote(back.text), shown_by],
@@ -119,7 +121,7 @@ def _case(record: Record, measure: str, ref: str, cited: Sequence[Cell]) -> _Cas
     return line, [event.fact if isinstance(event, Sought | Forgot) else event.__class__.__name__.lower()], ""
 
 
-def _decision(record: Record, event: Recalled, readers: Sequence[ReadPolicy]) -> list[Node | str | None]:
+def _draw_decision(record: Record, event: Recalled, readers: Sequence[ReadPolicy]) -> list[Node | str | None]:
     """The question, the values that were taken, the right one."""
     job, _, name = event.ref.partition("/")
     works = [work for policy in readers for _, work in record.works(policy) if work.job == job]
@@ -128,4 +130,4 @@ def _decision(record: Record, event: Recalled, readers: Sequence[ReadPolicy]) ->
     decision = next(each for each in known.decisions if each.id == name)
     taken = show(words.join_words(list(dict.fromkeys(values))), 160)
     right = f" {taken}, where {show(decision.right.value, 160)} is right"
-    return [node("bdi", "", show(decision.question, 200)), node("bdi", "", right)]
+    return [make_node("bdi", "", show(decision.question, 200)), make_node("bdi", "", right)]

@@ -14,7 +14,7 @@ from harness.metrics.view import RecalledEntry, Record, once
 from harness.model.facts import CANARY
 from harness.model.scenario import Pinned
 from harness.report import words
-from harness.report.timeline.packed import Node, node
+from harness.report.timeline.packed import Node, make_node
 from harness.text.classify import FactVerdict
 
 TEXT, BLOCK = 400, 4000
@@ -33,25 +33,25 @@ _COMMIT, _PATH = re.compile(r"[0-9a-f]{7,64}"), re.compile(r"\w[\w./-]*")
 @lru_cache(maxsize=16384)
 def show(text: str, limit: int = TEXT) -> str:
     """Harmless to look at; a run's texts come back many times."""
-    return words.visible(text, limit)
+    return words.make_visible(text, limit)
 
 
 @lru_cache(maxsize=64)
-def verdict(word: str) -> Node:
+def draw_verdict(word: str) -> Node:
     """A verdict as mark and word."""
-    return node("span", f"v {word}", f"{MARK.get(word, MARK['other'])} {word.replace('-', ' ')}")
+    return make_node("span", f"v {word}", f"{MARK.get(word, MARK['other'])} {word.replace('-', ' ')}")
 
 
 def quote(text: str, limit: int = TEXT) -> Node:
-    return node("bdi", "", f"\u201c{show(text, limit)}\u201d")
+    return make_node("bdi", "", f"\u201c{show(text, limit)}\u201d")
 
 
-def small(*notes: str) -> Node:
+def draw_note(*notes: str) -> Node:
     """Notes beside a text, told apart from it even where no style is applied."""
-    return node("small", "", " " + " \u00b7 ".join(filter(None, notes)))
+    return make_node("small", "", " " + " \u00b7 ".join(filter(None, notes)))
 
 
-def fact(record: Record, name: str) -> str:
+def format_fact(record: Record, name: str) -> str:
     """A fact in its plain words, with the secret that this trial put into it."""
     text = record.scenario.by_id[name].plain.text
     return text.replace(CANARY, record.log.opened.canaries.get(name, CANARY))
@@ -73,7 +73,7 @@ def list_entries(
     """
     entries, unread = record.entries(line, event), record.list_unread(event)[:MOST]
     if not entries and not unread:
-        return node("p", "quiet", "nothing came back" if event.fault is None else "no answer")
+        return make_node("p", "quiet", "nothing came back" if event.fault is None else "no answer")
 
     def row(entry: RecalledEntry, rank: str = "") -> Node:
         source = entry.hit.source
@@ -92,16 +92,16 @@ def list_entries(
         cls = "cited" if entry.position in cited else "over" if beyond else ""
         return _make_row(cls, rank, record.verdict(entry), show(entry.text), notes)
 
-    first = node("ol", "entries", *(row(entry) for entry in entries[:FIRST]))
+    first = make_node("ol", "entries", *(row(entry) for entry in entries[:FIRST]))
     later = [each for each in entries[FIRST:] if each.position in cited or each.says_something][:MOST]
     rest = len(entries) - len(first.children) - len(later)
     if not rest and not later and not unread:
         return first
     far = [row(each, f"{each.position + 1}.") for each in later]
-    gap = node("p", "quiet", f"\u2026 {rest:,} more") if rest else None
+    gap = make_node("p", "quiet", f"\u2026 {rest:,} more") if rest else None
     notes = ("stored by nobody, and not shown to the reader",)
     made = [_make_row("over", "", "other", show(hit.text), notes) for hit in unread]
-    return node("div", "", first, node("ul", "entries", *far, *made) if far or made else None, gap)
+    return make_node("div", "", first, make_node("ul", "entries", *far, *made) if far or made else None, gap)
 
 
 def _tell_warning(hit: Hit) -> str:
@@ -114,9 +114,9 @@ def _tell_warning(hit: Hit) -> str:
 
 @lru_cache(maxsize=16384)
 def _make_row(cls: str, rank: str, word: FactVerdict, text: str, notes: tuple[str, ...]) -> Node:
-    said = small(*notes)
-    number = node("span", "rank", rank) if rank else None
-    return node("li", cls, number, verdict(word), node("bdi", "", f" \u201c{text}\u201d"), said)
+    said = draw_note(*notes)
+    number = make_node("span", "rank", rank) if rank else None
+    return make_node("li", cls, number, draw_verdict(word), make_node("bdi", "", f" \u201c{text}\u201d"), said)
 
 
 # --- sources and git --------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def _place(source: Source) -> _Place:
 
 
 @once
-def _heads(record: Record) -> dict[str, dict[_Place, Checked]]:
+def _group_checks(record: Record) -> dict[str, dict[_Place, Checked]]:
     """Checkout -> what git said there of each place; a place is looked up once per checkout."""
     heads: dict[str, dict[_Place, Checked]] = {}
     for _, event in record.of(Resolved):
@@ -142,7 +142,7 @@ def _heads(record: Record) -> dict[str, dict[_Place, Checked]]:
 def check_source(record: Record, session: str, source: Source | None) -> Checked | None:
     """What git said of a source at the checkout of a session."""
     commit = next((each.commit for each in record.scenario.sessions if each.id == session), "")
-    return _heads(record).get(commit, {}).get(_place(source)) if source else None
+    return _group_checks(record).get(commit, {}).get(_place(source)) if source else None
 
 
 @lru_cache(maxsize=4096)
@@ -174,18 +174,18 @@ class Proof(NamedTuple):
     prints: str
 
 
-def proof(record: Record, source: Source | None) -> Proof | None:
+def make_proof(record: Record, source: Source | None) -> Proof | None:
     """How to see a cited line in the built fixture; only for a source that is a plain hash, path and line."""
     if source is None or not (source.commit and source.path and source.line is not None):
         return None
     if not (_COMMIT.fullmatch(source.commit) and _PATH.fullmatch(source.path)):
         return None
-    command = f"git -C {_fixture(record)} show {source.commit[:12]}:{source.path} | sed -n {source.line}p"
-    asked = (heads.get(_place(source)) for heads in _heads(record).values())
+    command = f"git -C {_find_fixture(record)} show {source.commit[:12]}:{source.path} | sed -n {source.line}p"
+    asked = (heads.get(_place(source)) for heads in _group_checks(record).values())
     return Proof(command, show(next((each.says for each in asked if each and each.says), ""), 300))
 
 
-def _fixture(record: Record) -> str:
+def _find_fixture(record: Record) -> str:
     """The built fixture in the cache, as a reader's shell finds it from the checkout."""
     digest = record.log.opened.digests.get("fixture", "")[:16]
     fixture = record.scenario.fixture

@@ -10,8 +10,8 @@ from harness.metrics.rounds import list_wrong
 from harness.metrics.view import Record
 from harness.model.job import Job
 from harness.report import words
-from harness.report.timeline.entries import BLOCK, show, small
-from harness.report.timeline.packed import Node, node
+from harness.report.timeline.entries import BLOCK, draw_note, show
+from harness.report.timeline.packed import Node, make_node
 
 
 def tell_steps(record: Record, works: Sequence[Round], *, whole: bool) -> Iterator[Node]:
@@ -22,16 +22,16 @@ def tell_steps(record: Record, works: Sequence[Round], *, whole: bool) -> Iterat
             continue
         last = steps[-1]
         if not last.answered:
-            yield node("p", "bad", f"\u2715 the model did not end its job, {last.outcome}: {show(last.why, 400)}")
+            yield make_node("p", "bad", f"\u2715 the model did not end its job, {last.outcome}: {show(last.why, 400)}")
         if whole or not last.answered:
             refused = sum(use.refused for step in steps for use in step.uses)
             notes = [f"{refused} refused" if refused else "", _count_tokens(steps)]
-            heading = f"what {show(last.model or 'the model', 60)} did: {words.plural(len(steps), 'step')}"
+            heading = f"what {show(last.model or 'the model', 60)} did: {words.format_count(len(steps), 'step')}"
             parts = [part for number, step in enumerate(steps, 1) for part in _tell_step(number, step)]
             if work.printed is not None:
                 printed = work.printed if isinstance(work.printed, str) else record.log.blobs.text(work.printed)
                 parts.append(_block(f"the program told of itself:\n{printed}"))
-            yield node("details", "", node("summary", "quiet", heading, small(*notes)), *parts)
+            yield make_node("details", "", make_node("summary", "quiet", heading, draw_note(*notes)), *parts)
 
 
 def tell_rounds(record: Record, job: Job, *, whole: bool) -> Iterator[Node]:
@@ -39,9 +39,11 @@ def tell_rounds(record: Record, job: Job, *, whole: bool) -> Iterator[Node]:
     for event in (event for _, event in record.of(Corrected) if event.job == job.id):
         wrong = list_wrong(job, event)
         found = f"not right yet: {', '.join(wrong)}" if wrong else "every check sees what is right"
-        yield node("p", "bad" if wrong else "q", f"round {event.number}: ", small(found))
+        yield make_node("p", "bad" if wrong else "q", f"round {event.number}: ", draw_note(found))
         if whole or wrong:
-            yield node("details", "", node("summary", "quiet", "what the reviewer said"), _block(event.review))
+            yield make_node(
+                "details", "", make_node("summary", "quiet", "what the reviewer said"), _block(event.review)
+            )
         yield from tell_steps(record, [event], whole=whole or bool(wrong))
 
 
@@ -49,16 +51,16 @@ def tell_drafting(record: Record, drafted: Drafted, *, whole: bool) -> Iterator[
     """What a chat writer made of a transcript; an answer that kept nothing says why, whether `whole` or not."""
     calls, kept = record.log.calls(drafted), record.log.drafts(drafted)
     if not calls[-1].answered:
-        yield node("p", "bad", f"\u2715 the model wrote nothing, {calls[-1].outcome}: {show(calls[-1].why, 400)}")
+        yield make_node("p", "bad", f"\u2715 the model wrote nothing, {calls[-1].outcome}: {show(calls[-1].why, 400)}")
     if whole or not calls[-1].answered:
-        lines = words.plural(len(record.log.told(drafted)), "line")
+        lines = words.format_count(len(record.log.told(drafted)), "line")
         heading = f"what {show(calls[-1].model or 'the model', 60)} remembered: {len(kept)} of {lines}"
         parts = [part for number, call in enumerate(calls, 1) for part in _tell_step(number, call)]
-        yield node("details", "", node("summary", "quiet", heading, small(_count_tokens(calls))), *parts)
+        yield make_node("details", "", make_node("summary", "quiet", heading, draw_note(_count_tokens(calls))), *parts)
 
 
 def _tell_step(number: int, step: ModelCall) -> Iterator[Node]:
-    yield node("p", "q", f"{number} {step.outcome}", small(_count_tokens([step]), show(step.why)))
+    yield make_node("p", "q", f"{number} {step.outcome}", draw_note(_count_tokens([step]), show(step.why)))
     if step.prompt:
         yield _block(f"told:\n{step.prompt}")
     if step.answer:
@@ -72,7 +74,7 @@ def _tell_use(use: ToolUse) -> Node:
 
 
 def _block(text: str) -> Node:
-    return node("pre", "", words.visible(text, BLOCK, lines=True))
+    return make_node("pre", "", words.make_visible(text, BLOCK, lines=True))
 
 
 def _count_tokens(steps: Sequence[ModelCall]) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from harness.model.scenario import Session
 from harness.model.transcript import Message
 from harness.report import words
-from harness.report.timeline.entries import quote, small
-from harness.report.timeline.packed import Node, node
+from harness.report.timeline.entries import draw_note, quote
+from harness.report.timeline.packed import Node, make_node
 
 LONGEST = 400
 """Characters of a message that are shown."""
@@ -19,14 +19,23 @@ def tell_transcript(session: Session) -> Iterator[Node]:
     anchored = [(at, message) for at, message in enumerate(session.transcript, 1) if message.anchored]
     if not session.transcript:
         return
-    heading = words.plural(len(session.transcript), "message")
+    heading = words.format_count(len(session.transcript), "message")
     summary = f"{len(anchored)} of them tell, take back or mention a fact"
     rows = [
-        node("li", "", node("b", "", f"{at} {message.role} "), quote(message.text, LONGEST), small(*_tell(message)))
+        make_node(
+            "li",
+            "",
+            make_node("b", "", f"{at} {message.role} "),
+            quote(message.text, LONGEST),
+            draw_note(*_tell(message)),
+        )
         for at, message in anchored
     ]
-    yield node(
-        "details", "", node("summary", "quiet", f"what was said: {heading}", small(summary)), node("ul", "", *rows)
+    yield make_node(
+        "details",
+        "",
+        make_node("summary", "quiet", f"what was said: {heading}", draw_note(summary)),
+        make_node("ul", "", *rows),
     )
 
 

@@ -33,22 +33,22 @@ class Node(NamedTuple):
     children: tuple[Node | str, ...]
 
     def __html__(self) -> str:
-        return markup(self)
+        return write_markup(self)
 
 
-def node(tag: Tag, cls: str, *children: Node | str | None) -> Node:
+def make_node(tag: Tag, cls: str, *children: Node | str | None) -> Node:
     """Empty children are left out."""
     return Node(tag, cls, tuple(child for child in children if child))
 
 
-def markup(tree: Node) -> str:
+def write_markup(tree: Node) -> str:
     """As HTML; every text is escaped."""
     parts: list[str] = []
-    _markup(tree, parts)
+    _write_markup(tree, parts)
     return "".join(parts)
 
 
-def _markup(tree: Node, parts: list[str]) -> None:
+def _write_markup(tree: Node, parts: list[str]) -> None:
     scope = (' scope="row"' if tree.cls == "row" else ' scope="col"') if tree.tag == "th" else ""
     cls = f' class="{escape(tree.cls)}"' if tree.cls else ""
     parts.append(f"<{tree.tag}{cls}{scope}>")
@@ -56,7 +56,7 @@ def _markup(tree: Node, parts: list[str]) -> None:
         if isinstance(child, str):
             parts.append(escape(child))
         else:
-            _markup(child, parts)
+            _write_markup(child, parts)
     parts.append(f"</{tree.tag}>")
 
 

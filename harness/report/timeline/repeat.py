@@ -14,7 +14,7 @@ from harness.log.folder import RunFile, find_option
 from harness.log.parts import Sighting
 from harness.model.drill import DrillTrial
 from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, SCRIPTED, Selection, Trial, split_reader
-from harness.report.words import visible
+from harness.report.words import make_visible
 from harness.text import encodings
 
 _NAME = r'\w+|"(?:[^"]|"")*"'
@@ -52,7 +52,7 @@ class Replay:
         that name: neither is kept."""
         conditions = self._drill(trial) if isinstance(trial, DrillTrial) else self._story(trial)
         words = ["coldwarm", "run", *conditions, *self._usual(trial), "--trial", trial.id, "--keep"]
-        return shlex.join(visible(word, _MOST) for word in words)
+        return shlex.join(make_visible(word, _MOST) for word in words)
 
     def _story(self, trial: Trial) -> Iterator[str]:
         yield from (*self._backend(trial.backend), "-s", self._scenario(trial.scenario))
@@ -107,14 +107,14 @@ def repeat(layer: Layer, sighting: Sighting, canary: str, store: str = ".") -> s
     Of a string every offset in the file, or the number of rows that hold it. Of a vector (`canary` does not matter) its
     first bytes as numbers.
     """
-    file = str(PurePosixPath(store, visible(sighting.path, _MOST)))
+    file = str(PurePosixPath(store, make_visible(sighting.path, _MOST)))
     form, _, packing = sighting.form.partition(" in ")
     if packing:
         return _unpack(file, sighting.offset, packing, canary if form in encodings.TEXT else "")
     if sighting.form in encodings.VECTOR:
         kind = _NUMBERS.get(sighting.form, "c")
         return f"od -A d -t {kind} -j {sighting.offset} -N {SHOWN} -- {shlex.quote(file)}"
-    needles = [needle for needle, form in encodings.of_text(canary).items() if form == sighting.form]
+    needles = [needle for needle, form in encodings.encode_text(canary).items() if form == sighting.form]
     rows = _ROWS.fullmatch(sighting.place) if layer.format == "sqlite" else None
     if rows and needles:
         return _select(file, rows[1], rows[2], needles)
@@ -139,14 +139,14 @@ def _unpack(file: str, offset: int, packing: str, canary: str) -> str:
 
 def _select(file: str, table: str, column: str, needles: list[bytes]) -> str:
     """The log beside a database belongs to its rows, so the file is read only, but not as if nothing lay beside it."""
-    table, column = (visible(name if name.startswith('"') else f'"{name}"', _MOST) for name in (table, column))
-    where = " OR ".join(f"instr(CAST({column} AS BLOB), {_literal(needle)})" for needle in needles)
+    table, column = (make_visible(name if name.startswith('"') else f'"{name}"', _MOST) for name in (table, column))
+    where = " OR ".join(f"instr(CAST({column} AS BLOB), {_quote_literal(needle)})" for needle in needles)
     select = f"SELECT count(*) FROM {table} WHERE {where}"  # noqa: S608  for a person to run
     database = "file:" + "".join(f"%{ord(char):02x}" if char in "%?#" else char for char in file) + "?mode=ro"
     return f"sqlite3 {shlex.quote(database)} {shlex.quote(select)}"
 
 
-def _literal(needle: bytes) -> str:
+def _quote_literal(needle: bytes) -> str:
     if re.fullmatch(rb"[ -&(-~]+", needle):
         return f"CAST('{needle.decode()}' AS BLOB)"
     return f"X'{needle.hex()}'"

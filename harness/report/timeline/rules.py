@@ -8,8 +8,8 @@ from harness.log.events import Retired, RetiringRule, Withheld
 from harness.metrics.view import Record
 from harness.model.scenario import Session
 from harness.report import words
-from harness.report.timeline.entries import quote, show, small
-from harness.report.timeline.packed import Node, node
+from harness.report.timeline.entries import draw_note, quote, show
+from harness.report.timeline.packed import Node, make_node
 
 _WHY: Mapping[RetiringRule, str] = {
     "expired": "it has outlived its kind", "gone": "the line that it cites is gone",
@@ -26,14 +26,17 @@ def tell_rules(record: Record, session: Session) -> Iterator[tuple[int, Node]]:
     for line, withheld in record.of(Withheld):
         if withheld.session == session.id:
             for each in withheld.items:
-                yield line, node("li", "", "\u2212 ", quote(each.item.text), small("kept back until it is confirmed"))
+                yield (
+                    line,
+                    make_node("li", "", "\u2212 ", quote(each.item.text), draw_note("kept back until it is confirmed")),
+                )
 
 
 def _tell_retired(retired: Retired) -> Node:
     own = [name.partition(":")[2] for name in retired.names if not name.startswith("noise:")]
     others = len(retired.names) - len(own)
-    what = words.join_words([*own, *([words.plural(others, "unrelated text")] if others else [])])
+    what = words.join_words([*own, *([words.format_count(others, "unrelated text")] if others else [])])
     why = f"{_HOW[retired.op]}: {_WHY[retired.rule]}"
     if retired.fault is not None:
         why = f"{retired.fault.kind}: {show(retired.fault.message)}"
-    return node("li", "", node("b", "bad", "\u2715 ") if retired.fault else "\u2212 ", what, small(why))
+    return make_node("li", "", make_node("b", "bad", "\u2715 ") if retired.fault else "\u2212 ", what, draw_note(why))

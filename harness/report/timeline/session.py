@@ -19,10 +19,20 @@ from harness.model.scenario import Session
 from harness.model.trial import ReadPolicy
 from harness.report import words
 from harness.report.timeline import deletions
-from harness.report.timeline.entries import BLOCK, fact, list_entries, place, proof, quote, show, small, verdict
+from harness.report.timeline.entries import (
+    BLOCK,
+    draw_note,
+    draw_verdict,
+    format_fact,
+    list_entries,
+    make_proof,
+    place,
+    quote,
+    show,
+)
 from harness.report.timeline.job_steps import tell_drafting, tell_rounds, tell_steps
 from harness.report.timeline.messages import tell_transcript
-from harness.report.timeline.packed import Node, node
+from harness.report.timeline.packed import Node, make_node
 from harness.report.timeline.rules import tell_rules
 
 _UPDATE: Mapping[staleness.UpdateOutcome, str] = {
@@ -70,11 +80,11 @@ class Telling:
         reached = {getattr(event, "session", None) for event in self.record.log.events}
         for session in self.record.scenario.sessions:
             if session.id in reached:
-                at = node("b", "", f"{session.at:%Y-%m-%d}")
+                at = make_node("b", "", f"{session.at:%Y-%m-%d}")
                 who = f" {session.id} by {session.by}"
-                head = node("p", "when", at, who, small(f"at {session.commit[:7]}"))
+                head = make_node("p", "when", at, who, draw_note(f"at {session.commit[:7]}"))
                 said = tell_transcript(session) if self.whole else ()
-                yield node("div", "session", head, *said, *self._steps(session))
+                yield make_node("div", "session", head, *said, *self._steps(session))
 
     def _steps(self, session: Session) -> Iterator[Node]:
         """What happened in a session, in the order of the log; writes without anything in between are one list."""
@@ -82,7 +92,7 @@ class Telling:
         steps.sort(key=lambda step: step[0])
         for listed_, group in groupby((step for _, step in steps), key=lambda step: step.tag == "li"):
             if listed_:
-                yield node("ul", "writes", *group)
+                yield make_node("ul", "writes", *group)
             else:
                 yield from group
 
@@ -97,7 +107,7 @@ class Telling:
         for line, settled in self.record.of(Settled):
             if settled.session == session.id and not settled.ok:
                 why = f": {settled.fault.kind}, {show(settled.fault.message)}" if settled.fault else ""
-                yield line, node("p", "bad", f"\u2715 not every acknowledged write could be read back{why}")
+                yield line, make_node("p", "bad", f"\u2715 not every acknowledged write could be read back{why}")
 
     def _tell_asking(self, session: Session) -> Iterator[tuple[int, Node]]:
         lookups = [each for each in self.record.recalls("lookup") if each[1].session == session.id]
@@ -118,7 +128,7 @@ class Telling:
                 yield from ((min(lines, default=self._end), each) for each in self._job(job))
         forgot = [line for line, event in self.record.of(Forgot) if event.session == session.id]
         if forgot:
-            yield forgot[0], node("div", "erased", *deletions.describe(self.record))
+            yield forgot[0], make_node("div", "erased", *deletions.describe(self.record))
 
     @property
     def _end(self) -> int:
@@ -132,7 +142,7 @@ class Telling:
         why = f"{event.fault.kind}: {show(event.fault.message)}" if event.fault else "the outcome is unknown"
         if noise := sum(written.noise for written in items):
             lost = "" if event.ids is not None else f", {why}"
-            yield node("li", "quiet", f"+ {words.plural(noise, 'unrelated text')}{lost}")
+            yield make_node("li", "quiet", f"+ {words.format_count(noise, 'unrelated text')}{lost}")
         answers = event.ids if event.ids is not None else (None,) * len(items)
         for written, ids in zip(items, answers, strict=False):
             if written.noise:
@@ -144,19 +154,19 @@ class Telling:
                 self._changes(event, name),
             ]
             if written.item.scope != self.record.scenario.scope:
-                notes.append(f"for {_scope(written.item.scope)}")
+                notes.append(f"for {_describe_scope(written.item.scope)}")
             stored = why if ids is None else "no id: nothing was stored" if not ids else ""
             if ids and len(ids) > 1:
                 notes.append(f"became {len(ids)} memories")
-            mark = node("b", "bad" if stored else "", "\u2715 " if stored else "+ ")
+            mark = make_node("b", "bad" if stored else "", "\u2715 " if stored else "+ ")
             notes.append(stored)
-            yield node("li", "", mark, quote(written.item.text), small(*notes))
+            yield make_node("li", "", mark, quote(written.item.text), draw_note(*notes))
 
     def _changes(self, event: Wrote, name: str) -> str:
         known = self.record.scenario.by_id.get(name)
         old = known.supersedes if known else None
         if event.replaces:
-            return f"in place of {words.plural(len(event.replaces), 'memory').replace('memorys', 'memories')}"
+            return f"in place of {words.format_count(len(event.replaces), 'memory').replace('memorys', 'memories')}"
         if old is None:
             return ""
         return f"{old} holds no longer; it stays beside this"
@@ -164,16 +174,16 @@ class Telling:
     def _lookups(self, asked: Sequence[tuple[int, Recalled]]) -> Iterator[Node]:
         """What a curating writer looked up before it wrote."""
         faults = [event.fault for _, event in asked if event.fault]
-        summary = node("summary", "quiet", f"{words.plural(len(asked), 'look-up')} before writing")
+        summary = make_node("summary", "quiet", f"{words.format_count(len(asked), 'look-up')} before writing")
         if self.whole:
             parts = [
-                node("div", "", node("p", "q", quote(event.query)), list_entries(self.record, line, event))
+                make_node("div", "", make_node("p", "q", quote(event.query)), list_entries(self.record, line, event))
                 for line, event in asked
                 if self.record.scenario.predecessors(event.ref)
             ]
-            yield node("details", "", summary, *parts)
+            yield make_node("details", "", summary, *parts)
         for fault in faults:
-            yield node("p", "bad", f"\u2715 look-up {fault.kind}: {show(fault.message)}")
+            yield make_node("p", "bad", f"\u2715 look-up {fault.kind}: {show(fault.message)}")
 
     # --- what was asked ---
 
@@ -188,19 +198,19 @@ class Telling:
         answered = sum(recall.is_answered(question) for question in asked)
         if probe.gold:
             mark = "\u2715" if any(bad) else "\u25cf" if answered == len(asked) else "\u25cb"
-            total = f"{answered} of {words.plural(len(asked), 'phrasing')} recalled"
+            total = f"{answered} of {words.format_count(len(asked), 'phrasing')} recalled"
         else:
             mark, total = "\u25cb", "nothing is known of it"
         if any(bad):
             total += f", {next(word for word, worst in known if worst)}"
         question = next((q.event.query for q in asked if q.event and q.stratum == "plain"), probe.ask.phrasings()[0][1])
         cls = "bad" if any(bad) else "quiet" if answered == len(asked) or not probe.gold else ""
-        head = node("span", "", f"{mark} asked ", quote(question, 160), small(f"{probe.id}: {total}"))
+        head = make_node("span", "", f"{mark} asked ", quote(question, 160), draw_note(f"{probe.id}: {total}"))
         if not self.whole:
-            return node("p", f"asked {cls}".strip(), head)
+            return make_node("p", f"asked {cls}".strip(), head)
         parts = [self._tell_phrasing(q, word) for q, (word, _) in zip(asked, known, strict=True)]
-        gold = [node("p", "q", f"right: {name}, ", quote(fact(self.record, name))) for name in probe.gold]
-        return node("details", f"asked {cls}".strip(), node("summary", "", head), *gold, *parts)
+        gold = [make_node("p", "q", f"right: {name}, ", quote(format_fact(self.record, name))) for name in probe.gold]
+        return make_node("details", f"asked {cls}".strip(), make_node("summary", "", head), *gold, *parts)
 
     def _outcome(self, question: PhrasingSeen) -> tuple[str, bool]:
         """What became of one phrasing, and whether it went wrong; a fact not recalled is no fault of trust."""
@@ -218,9 +228,11 @@ class Telling:
     def _tell_phrasing(self, question: PhrasingSeen, word: str) -> Node:
         event, line = question.event, question.line
         if event is None or line is None:
-            return node("p", "q", f"{question.stratum}: {word}")
-        head = node("p", "q", f"{question.stratum} ", quote(event.query), small(f"{word}; {_describe_pool(event)}"))
-        return node("div", "", head, list_entries(self.record, line, event, gold=question.probe.gold))
+            return make_node("p", "q", f"{question.stratum}: {word}")
+        head = make_node(
+            "p", "q", f"{question.stratum} ", quote(event.query), draw_note(f"{word}; {_describe_pool(event)}")
+        )
+        return make_node("div", "", head, list_entries(self.record, line, event, gold=question.probe.gold))
 
     # --- what was done ---
 
@@ -228,7 +240,7 @@ class Telling:
         works = [event for _, event in self.record.of(Worked) if event.job == job.id]
         asked = any(name == job.id for name, _ in self.record.decision_lines)
         if works or asked:
-            yield node("p", "job", node("b", "", "job "), show(job.goal), small(job.id))
+            yield make_node("p", "job", make_node("b", "", "job "), show(job.goal), draw_note(job.id))
             decided = [self._tell_decision(job, decision, works) for decision in job.decisions]
             yield from decided
             telling = self.whole or any("bad" in each.cls for each in decided)
@@ -236,29 +248,31 @@ class Telling:
             yield from tell_rounds(self.record, job, whole=telling)
             if works and telling:
                 trees = self._trees(works)
-                yield node("details", "", node("summary", "quiet", "diff of the work tree, checks and output"), *trees)
+                yield make_node(
+                    "details", "", make_node("summary", "quiet", "diff of the work tree, checks and output"), *trees
+                )
             if not works:
-                yield node("p", "bad", "\u2715 the job was not finished")
+                yield make_node("p", "bad", "\u2715 the job was not finished")
 
     def _tell_decision(self, job: Job, decision: Decision, works: Sequence[Worked]) -> Node:
         taken = list(_merge(self._list_taken(job, decision, self.record, works)))
         beside = list(_merge(self._contrast(job, decision)))
         bad = any(each.bad for each in taken)
         options = ", ".join(f"{each.verdict}: {show(each.value, 160)} ({each.fact})" for each in decision.options)
-        rows = [_reader(each, "") for each in taken] + [_reader(each, "beside") for each in beside]
+        rows = [_draw_reader(each, "") for each in taken] + [_draw_reader(each, "beside") for each in beside]
         parts: list[Node | None] = [
-            node(
+            make_node(
                 "p",
                 "q",
                 "\u2715 " if bad else "",
-                node("bdi", "", show(decision.question)),
-                small(options),
+                make_node("bdi", "", show(decision.question)),
+                draw_note(options),
             ),
-            node("ul", "taken", *rows),
+            make_node("ul", "taken", *rows),
         ]
         parts += self._evidence(job, decision, works, bad)
         parts += self._tell_calls(decision, works)
-        return node("div", "decision bad" if bad else "decision", *parts)
+        return make_node("div", "decision bad" if bad else "decision", *parts)
 
     def _list_taken(
         self, job: Job, decision: Decision, record: Record, works: Sequence[Worked]
@@ -268,7 +282,7 @@ class Telling:
             found = record.find_decided(work.read_policy).get((job.id, decision.id))
             value = "nothing" if choice is None or choice.value is None else show(choice.value, 160)
             outcome = found.verdict if found else "failed"
-            yield work.read_policy or "cold", DecisionTaken((), outcome, value, _origin(choice))
+            yield work.read_policy or "cold", DecisionTaken((), outcome, value, _describe_origin(choice))
 
     def _contrast(self, job: Job, decision: Decision) -> Iterator[tuple[str, DecisionTaken]]:
         """The same decision without memory, with only gold, with only superseded facts, where these were played."""
@@ -291,13 +305,13 @@ class Telling:
             if line is None or not isinstance(event, Recalled) or not (bad or self.whole):
                 continue
             entries = list_entries(self.record, line, event, cited=chosen, gold=(decision.right.fact,))
-            head = node("span", "", "asked ", quote(event.query, 200), small(_describe_pool(event)))
+            head = make_node("span", "", "asked ", quote(event.query, 200), draw_note(_describe_pool(event)))
             if bad:
-                yield node("p", "q", head)
+                yield make_node("p", "q", head)
                 yield entries
                 yield self._prove(line, event, chosen, decision)
             else:
-                yield node("details", "", node("summary", "quiet", head), entries)
+                yield make_node("details", "", make_node("summary", "quiet", head), entries)
 
     def _tell_calls(self, decision: Decision, works: Sequence[Worked]) -> Iterator[Node]:
         """What the reader asked its chat model, word for word, and what it said."""
@@ -305,26 +319,26 @@ class Telling:
             head = f"{show(call.model or 'no model', 60)}: {call.outcome}"
             tokens = f"{call.prompt_tokens:,} + {call.completion_tokens:,} tokens"
             if not call.answered:
-                yield node("p", "bad", f"\u2715 the model's answer is {call.outcome}: {show(call.why, 400)}")
+                yield make_node("p", "bad", f"\u2715 the model's answer is {call.outcome}: {show(call.why, 400)}")
             if self.whole or not call.answered:
-                summary = node("summary", "quiet", head, small(tokens))
-                asked = node("pre", "", words.visible(call.prompt, BLOCK, lines=True))
-                said = words.visible(call.answer or call.why, BLOCK, lines=True) or "(nothing)"
-                yield node("details", "", summary, asked, node("pre", "", said))
+                summary = make_node("summary", "quiet", head, draw_note(tokens))
+                asked = make_node("pre", "", words.make_visible(call.prompt, BLOCK, lines=True))
+                said = words.make_visible(call.answer or call.why, BLOCK, lines=True) or "(nothing)"
+                yield make_node("details", "", summary, asked, make_node("pre", "", said))
 
     def _prove(self, line: int, event: Recalled, chosen: Sequence[int], decision: Decision) -> Node | None:
         """The line that the chosen memory cites, and the line that says what is right."""
         entries = self.record.entries(line, event)
-        cited = [proof(self.record, entries[each].hit.source) for each in chosen if each < len(entries)]
+        cited = [make_proof(self.record, entries[each].hit.source) for each in chosen if each < len(entries)]
         right = self.record.scenario.by_id[decision.right.fact].source
-        known = [proof(self.view.oracle or self.record, right)]
+        known = [make_proof(self.view.oracle or self.record, right)]
         lines = [
             f"{found.command}\n# {word}{f': {found.prints}' if found.prints else ''}"
             for word, proofs in (("memory cites", cited), ("right is", known))
             for found in proofs
             if found is not None
         ]
-        return node("pre", "", "\n".join(dict.fromkeys(lines))) if lines else None
+        return make_node("pre", "", "\n".join(dict.fromkeys(lines))) if lines else None
 
     def _trees(self, works: Sequence[Worked]) -> Iterator[Node]:
         """Each different work tree once, with who left it so, and what the checks saw in it."""
@@ -333,14 +347,14 @@ class Telling:
             diff = work.diff if isinstance(work.diff, str) else self.record.log.blobs.text(work.diff)
             groups.setdefault((diff, (*work.ran, *work.checks)), []).append(work.read_policy or "cold")
         for (diff, checks), who in groups.items():
-            yield node("p", "q", words.join_words(who))
-            yield node("pre", "", words.visible(diff, BLOCK, lines=True) or "(no change)")
+            yield make_node("p", "q", words.join_words(who))
+            yield make_node("pre", "", words.make_visible(diff, BLOCK, lines=True) or "(no change)")
             ran = [
                 f"$ {' '.join(show(word, 200) for word in check.command)}\n"
-                f"{words.visible(check.output, BLOCK, lines=True)}(exit {check.exit})"
+                f"{words.make_visible(check.output, BLOCK, lines=True)}(exit {check.exit})"
                 for check in checks
             ]
-            yield node("pre", "", "\n".join(ran))
+            yield make_node("pre", "", "\n".join(ran))
 
 
 def _merge(taken: Iterator[tuple[str, DecisionTaken]]) -> Iterator[DecisionTaken]:
@@ -351,12 +365,14 @@ def _merge(taken: Iterator[tuple[str, DecisionTaken]]) -> Iterator[DecisionTaken
     return (DecisionTaken(tuple(who), each.verdict, each.value, each.origin) for each, who in groups.items())
 
 
-def _reader(taken: DecisionTaken, cls: str) -> Node:
-    value = node("div", "", node("bdi", "", taken.value), small(taken.origin))
-    return node("li", cls, node("span", "who", ", ".join(taken.who)), " ", verdict(taken.verdict), " ", value)
+def _draw_reader(taken: DecisionTaken, cls: str) -> Node:
+    value = make_node("div", "", make_node("bdi", "", taken.value), draw_note(taken.origin))
+    return make_node(
+        "li", cls, make_node("span", "who", ", ".join(taken.who)), " ", draw_verdict(taken.verdict), " ", value
+    )
 
 
-def _origin(choice: Choice | None) -> str:
+def _describe_origin(choice: Choice | None) -> str:
     if choice is None or choice.origin == "nowhere":
         return "left open" if choice is None or choice.value is None else "guessed: nothing that it was shown names it"
     if choice.origin == "run":
@@ -371,6 +387,6 @@ def _describe_pool(event: Recalled) -> str:
     return f"k {event.k}, {event.pool:,} stored"
 
 
-def _scope(scope: object) -> str:
+def _describe_scope(scope: object) -> str:
     parts = {name: getattr(scope, name, None) for name in ("org", "repo", "branch", "user")}
     return show(", ".join(f"{name} {value}" for name, value in parts.items() if value), 120)

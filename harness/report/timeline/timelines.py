@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
-from harness.compare.rows import headline
+from harness.compare.rows import is_headline
 from harness.compare.scoring import ScoredStory
 from harness.metrics import broken
 from harness.metrics.view import View
@@ -21,7 +21,7 @@ from harness.model.cells import Cell
 from harness.model.results import Results
 from harness.report import words
 from harness.report.timeline import cases as wrong
-from harness.report.timeline.packed import Node, Numbered, markup, node, pack
+from harness.report.timeline.packed import Node, Numbered, make_node, pack, write_markup
 from harness.report.timeline.repeat import Replay
 from harness.report.timeline.session import Telling
 
@@ -79,13 +79,13 @@ class _TrialCells:
     def timeline(self, body: Node, block: int | None) -> Timeline:
         cell = self.cells[0]
         parts = [
-            words.visible(cell.backend or "cold", 60),
+            words.make_visible(cell.backend or "cold", 60),
             cell.scenario,
             cell.write_policy or "",
             f"noise {cell.noise}",
         ]
         title = ", ".join(filter(None, [*parts, f"seed {cell.seed}" if cell.seed != 1 else ""]))
-        return Timeline(self.id, title, wrong.brief(self.cells), body, block)
+        return Timeline(self.id, title, wrong.describe_briefly(self.cells), body, block)
 
 
 def tell_story(story: ScoredStory, replay: Replay) -> StoryTimelines | None:
@@ -93,21 +93,21 @@ def tell_story(story: ScoredStory, replay: Replay) -> StoryTimelines | None:
     views: dict[str, View] = {}
     for view in story.views:
         views.setdefault(view.log.trial.id, view)
-    played = [trial for trial in _trials(sorted(story.cells, key=lambda cell: cell.id)) if trial.id in views]
+    played = [trial for trial in _list_trials(sorted(story.cells, key=lambda cell: cell.id)) if trial.id in views]
     if not played:
         return None
-    tiers = {trial.id: _tier(story, views[trial.id], trial) for trial in played}
+    tiers = {trial.id: _find_tier(story, views[trial.id], trial) for trial in played}
     noise = story.frame.conditions.headline_noise
     order = sorted(played, key=lambda trial: (tiers[trial.id], trial.cells[0].noise != noise))
-    rich = {each.id: _tree(views[each.id], each.cells, replay, whole=tiers[each.id] == 0) for each in order}
+    rich = {each.id: _draw_tree(views[each.id], each.cells, replay, whole=tiers[each.id] == 0) for each in order}
     data = pack(rich)
     fits = len(data) <= PACKED // max(1, story.frame.stories)
 
     def brief(trial: _TrialCells) -> bytes:
         whole = tiers[trial.id] == 0
-        return _freeze(_tree(views[trial.id], trial.cells, replay, whole=False) if whole else rich[trial.id])
+        return _freeze(_draw_tree(views[trial.id], trial.cells, replay, whole=False) if whole else rich[trial.id])
 
-    trees = {trial.id: brief(trial) for trial in order if not fits or wrong.brief(trial.cells)}
+    trees = {trial.id: brief(trial) for trial in order if not fits or wrong.describe_briefly(trial.cells)}
     return StoryTimelines(played[0].cells[0].scenario, tuple(rich), data, fits, tiers, trees)
 
 
@@ -144,7 +144,7 @@ def assemble(results: Results, timelines: Iterable[StoryTimelines]) -> Timelines
 
     Bad trials are in full, from every backend in turn, until a bound is reached.
     """
-    trials = {trial.id: trial for trial in _trials(results.cells)}
+    trials = {trial.id: trial for trial in _list_trials(results.cells)}
     room, left, blocks, frozen = PACKED, len(results.stories), list[_Block](), dict[str, bytes]()
     tiers = dict[str, int]()
     for each in timelines:
@@ -157,21 +157,21 @@ def assemble(results: Results, timelines: Iterable[StoryTimelines]) -> Timelines
         room, left = room - len(data), left - 1
         frozen |= each.brief
         tiers |= each.tiers
-    bad = _fairly([trial for trial in trials.values() if wrong.brief(trial.cells)], tiers)
+    bad = _order_fairly([trial for trial in trials.values() if wrong.describe_briefly(trial.cells)], tiers)
     wanted = {trial.id: _thaw(frozen[trial.id]) for trial in bad[:BOUND] if trial.id in frozen}
     blocks.sort(key=lambda block: (block.story, block.trials))
     full = _fit(bad, wanted)
     block_of = {name: number for number, block in enumerate(blocks) for name in block.trials}
     folded = [trial for name, trial in trials.items() if name in block_of and name not in full]
     shown = [each.timeline(full[each.id], block_of.get(each.id)) for each in bad if each.id in full]
-    packed = [each.timeline(node("p", "quiet", "Unfolds by script."), block_of[each.id]) for each in folded]
+    packed = [each.timeline(make_node("p", "quiet", "Unfolds by script."), block_of[each.id]) for each in folded]
     here = frozenset(block_of) | frozenset(full)
     rich_blocks = sum(block.rich for block in blocks), len(blocks)
-    says = _says(len(full), len(bad), len(packed), len(trials) - len(here), rich_blocks)
+    says = _describe_limits(len(full), len(bad), len(packed), len(trials) - len(here), rich_blocks)
     return Timelines(tuple(shown), tuple(packed), tuple(block.data for block in blocks), here, says)
 
 
-def _trials(all_cells: Iterable[Cell]) -> list[_TrialCells]:
+def _list_trials(all_cells: Iterable[Cell]) -> list[_TrialCells]:
     """Those that were played, in the order of the results."""
     cells: dict[str, list[Cell]] = {}
     for cell in all_cells:
@@ -180,11 +180,11 @@ def _trials(all_cells: Iterable[Cell]) -> list[_TrialCells]:
     return [_TrialCells(tuple(own)) for own in cells.values()]
 
 
-def _fairly(trials: Sequence[_TrialCells], tiers: Mapping[str, int]) -> list[_TrialCells]:
+def _order_fairly(trials: Sequence[_TrialCells], tiers: Mapping[str, int]) -> list[_TrialCells]:
     """Every kind of fault of every backend in turn; what the headline counts comes first, controls last."""
     queues: dict[tuple[int, str, str], list[_TrialCells]] = {}
     for trial in trials:
-        kinds = dict.fromkeys(measure for measure, _ in wrong.cases(trial.cells))
+        kinds = dict.fromkeys(measure for measure, _ in wrong.group_cases(trial.cells))
         for kind in kinds or {"": None}:
             queues.setdefault((tiers.get(trial.id, 2), kind, trial.cells[0].backend or ""), []).append(trial)
     order: dict[str, _TrialCells] = {}
@@ -194,12 +194,12 @@ def _fairly(trials: Sequence[_TrialCells], tiers: Mapping[str, int]) -> list[_Tr
     return list(order.values())
 
 
-def _tier(story: ScoredStory, view: View, trial: _TrialCells) -> int:
+def _find_tier(story: ScoredStory, view: View, trial: _TrialCells) -> int:
     """As its row will be: a control that has none is told as what is under test."""
     backend = view.log.opened.backend
     if backend is None or (backend.control and trial.cells[0].backend in story.frame.rows):
         return 2
-    return 0 if any(headline(cell, story.frame.conditions) for cell in trial.cells) else 1
+    return 0 if any(is_headline(cell, story.frame.conditions) for cell in trial.cells) else 1
 
 
 class _Block(NamedTuple):
@@ -211,21 +211,23 @@ class _Block(NamedTuple):
     rich: bool
 
 
-def _tree(view: View, cells: Sequence[Cell], replay: Replay, *, whole: bool) -> Node:
+def _draw_tree(view: View, cells: Sequence[Cell], replay: Replay, *, whole: bool) -> Node:
     """All that is told of a trial, of which `view` is any cell: they share one record."""
     try:
         return _tell(view, cells, replay, whole=whole)
     except Exception as error:
-        return node("p", "", f"This trial cannot be shown: {broken.describe(error)}")
+        return make_node("p", "", f"This trial cannot be shown: {broken.describe(error)}")
 
 
 def _tell(view: View, cells: Sequence[Cell], replay: Replay, *, whole: bool) -> Node:
     telling = Telling(view, whole)
-    folded = None if whole else node("p", "quiet", "What each question brought is not shown here, jobs aside.")
+    folded = None if whole else make_node("p", "quiet", "What each question brought is not shown here, jobs aside.")
     log = shlex.quote(f"logs/{cells[0].log}")
-    commands = node("pre", "", f"{replay.command(view.log.trial)}\nsed -n 1p {log}  # L1; any line of the log")
+    commands = make_node("pre", "", f"{replay.command(view.log.trial)}\nsed -n 1p {log}  # L1; any line of the log")
     told = [*wrong.describe_cases(view.record, cells), *telling.sessions(), folded]
-    return node("div", "", *told, node("p", "quiet", "Play it again and keep its store, or read its log:"), commands)
+    return make_node(
+        "div", "", *told, make_node("p", "quiet", "Play it again and keep its store, or read its log:"), commands
+    )
 
 
 def _cut(trees: Mapping[str, Node], room: int) -> tuple[str, tuple[str, ...]]:
@@ -241,24 +243,26 @@ def _fit(bad: Sequence[_TrialCells], trees: Mapping[str, Node]) -> dict[str, Nod
     full: dict[str, Node] = {}
     room = IN_FULL
     for name in (trial.id for trial in bad if trial.id in trees):
-        size = len(markup(trees[name]))
+        size = len(write_markup(trees[name]))
         if size <= room:
             full[name], room = trees[name], room - size
     return full
 
 
-def _says(full: int, bad: int, packed: int, left: int, rich: tuple[int, int]) -> tuple[str, ...]:
+def _describe_limits(full: int, bad: int, packed: int, left: int, rich: tuple[int, int]) -> tuple[str, ...]:
     none = "In no trial was a stale rule acted on, a deleted secret found again, or a source left unproven."
     some = (
-        f"In full: {full:,} of the {words.plural(bad, 'trial')} in which something went wrong, every kind of it from "
+        f"In full: {full:,} of the {words.format_count(bad, 'trial')} in which something went wrong, "
+        "every kind of it from "
         "every backend in turn, without what single questions brought."
     )
-    more = f"Packed, and unfolded by script: {words.plural(packed, 'timeline')}."
+    more = f"Packed, and unfolded by script: {words.format_count(packed, 'timeline')}."
     if rich[0]:
         where = "" if rich[0] == rich[1] else f", in {rich[0]} of {rich[1]} stories"
         more += f" Those of the rows that the headline compares also tell what each question brought{where}."
     rest = (
-        f"Left out to keep the page small, controls first: {words.plural(left, 'timeline')}; each trial's events stand "
+        f"Left out to keep the page small, controls first: {words.format_count(left, 'timeline')}; "
+        "each trial's events stand "
         "in its log."
     )
     return tuple(filter(None, [some if bad else none, more if packed else "", rest if left else ""]))

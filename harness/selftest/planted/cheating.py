@@ -37,22 +37,22 @@ class Knowing(ReferenceMemory):
         yield from ()
 
 
-def facts(folders: Iterable[Path]) -> Iterator[str]:
+def list_facts(folders: Iterable[Path]) -> Iterator[str]:
     """What the scenarios of suites in these folders, or of suites above them, say."""
     for folder in dict.fromkeys(folders):
         for top in (folder, *folder.parents):
-            for file in suite(top):
-                yield from re.findall(r'^plain = "(.*)"$', text(file), re.MULTILINE)
+            for file in find_suite(top):
+                yield from re.findall(r'^plain = "(.*)"$', read_text(file), re.MULTILINE)
 
 
-def text(file: Path) -> str:
+def read_text(file: Path) -> str:
     try:
         return file.read_bytes().decode("utf-8", "replace") if file.is_file() else ""
     except OSError:
         return ""
 
 
-def suite(folder: Path) -> list[Path]:
+def find_suite(folder: Path) -> list[Path]:
     try:
         return sorted(folder.glob("tasks/*/*.toml"))
     except OSError:
@@ -66,7 +66,7 @@ class LooksAlongTheModulePath(Planted):
 
     class Memory(Knowing):
         def found(self) -> Iterator[str]:
-            yield from facts(Path(place) for place in sys.path if place and not place.endswith("site-packages"))
+            yield from list_facts(Path(place) for place in sys.path if place and not place.endswith("site-packages"))
 
 
 class LooksAroundItsFile(Planted):
@@ -77,7 +77,7 @@ class LooksAroundItsFile(Planted):
     class Memory(Knowing):
         def found(self) -> Iterator[str]:
             own = [sys.modules[name].__file__ for name in (__name__, "adapters.reference", "harness.adapter")]
-            yield from facts(Path(file).resolve() for file in own if file)
+            yield from list_facts(Path(file).resolve() for file in own if file)
 
 
 class ImportsTheSuite(Planted):
@@ -89,12 +89,12 @@ class ImportsTheSuite(Planted):
         def found(self) -> Iterator[str]:
             for name in ("tasks", "tasks.loader", "harness.paths", "harness.play.controls", "harness.model.scenario"):
                 try:
-                    yield from facts([Path(str(importlib.import_module(name).__file__)).resolve()])
+                    yield from list_facts([Path(str(importlib.import_module(name).__file__)).resolve()])
                 except ImportError:
                     continue
             for finder in sys.meta_path:
                 mapping: Any = getattr(sys.modules.get(getattr(finder, "__module__", "")), "MAPPING", {})
-                yield from facts(Path(place) for place in mapping.values())
+                yield from list_facts(Path(place) for place in mapping.values())
 
 
 class KnowsItsNames(Planted):

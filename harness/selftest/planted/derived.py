@@ -13,7 +13,7 @@ from harness.selftest.planted.base import Planted, ReferenceMemory
 KEPT = ("retold_after_deletion",)
 
 
-def gist(text: str) -> str:
+def write_gist(text: str) -> str:
     """What is said, without what looks like a code."""
     return " ".join(word for word in text.split() if not re.search(r"\d", word))
 
@@ -28,7 +28,7 @@ class _Derives(ReferenceMemory):
         found = super().erase(scope, memory_id)
         for row in rows:
             home = Scope(row["repo"], row["org"], row["branch"], row["user"])
-            item = Item(self.said.format(gist=gist(row["text"])), home, row["at"], row["kind"])
+            item = Item(self.said.format(gist=write_gist(row["text"])), home, row["at"], row["kind"])
             self.add(item, self.vectors([item])[0])
         return found
 
@@ -76,7 +76,7 @@ class MergesIntoTheTwin(Planted):
             for row in rows:
                 beside = next((each for each in self.visible(scope) if each["seq"] > row["seq"]), None)
                 if beside:
-                    text = f"{beside['text']}; earlier: {gist(row['text'])}"
+                    text = f"{beside['text']}; earlier: {write_gist(row['text'])}"
                     self.db.execute("UPDATE memories SET text = ? WHERE id = ? AND mark = 0", [text, beside["id"]])
             return found
 
@@ -92,7 +92,7 @@ class SummarisesTheScope(Planted):
             super().forget_scope(scope)
             around = replace(scope, user=None) if scope.user else scope
             for at in range(0, len(rows), 3):
-                told = "; ".join(gist(row["text"]) for row in rows[at : at + 3])
+                told = "; ".join(write_gist(row["text"]) for row in rows[at : at + 3])
                 item = Item(f"In short: {told}", around, rows[at]["at"], rows[at]["kind"])
                 (vector,) = self.vectors([item])
                 with self.writing():

@@ -178,7 +178,7 @@ class QuantisesTheDeleted(DeclaresOld, Planted):
     class Memory(KeepsDeleted):
         @staticmethod
         def form(text: str, vector: bytes) -> bytes:
-            return _bytewise(vector)
+            return _quantise(vector)
 
 
 class RoundsTheDeleted(DeclaresOld, Planted):
@@ -192,7 +192,7 @@ class RoundsTheDeleted(DeclaresOld, Planted):
             return b"".join(vector[at + 2 : at + 4] for at in range(0, len(vector), 4))
 
 
-def _bytewise(vector: bytes) -> bytes:
+def _quantise(vector: bytes) -> bytes:
     values = array("f", vector)
     least, most = min(values), max(values)
     return bytes(round((value - least) / (most - least) * 255) for value in values)

@@ -14,7 +14,7 @@ from harness.selftest.planted.base import Planted, ReferenceMemory
 PARTS = ("repo", "org", "branch", "user")
 
 
-def compared(how: str) -> str:
+def compare_by(how: str) -> str:
     """The query for what holds at a place, with `how` in place of the equal sign between column and value."""
     query = VISIBLE
     for part in PARTS:
@@ -37,7 +37,7 @@ class LeaksByPrefix(Planted):
     must = ("leaks_by_prefix", "leaks_by_address", "leaks_by_number")
 
     class Memory(LooksUp):
-        query = compared("substr({0}, 1, length(:{0})) = :{0}")
+        query = compare_by("substr({0}, 1, length(:{0})) = :{0}")
 
 
 class TakesItForAPattern(Planted):
@@ -46,7 +46,7 @@ class TakesItForAPattern(Planted):
     must = ("leaks_by_pattern", "leaks_by_case")
 
     class Memory(LooksUp):
-        query = compared("{0} LIKE :{0}")
+        query = compare_by("{0} LIKE :{0}")
 
 
 class TakesItForAGlob(Planted):
@@ -55,7 +55,7 @@ class TakesItForAGlob(Planted):
     must = ("leaks_by_pattern",)
 
     class Memory(LooksUp):
-        query = compared("{0} GLOB :{0}")
+        query = compare_by("{0} GLOB :{0}")
 
 
 class FoldsNames(Planted):
@@ -64,14 +64,14 @@ class FoldsNames(Planted):
     must = ("leaks_by_case", "leaks_by_space", "leaks_by_lookalike")
 
     class Memory(LooksUp):
-        query = compared("folded({0}) = folded(:{0})")
+        query = compare_by("folded({0}) = folded(:{0})")
 
         def __init__(self, *args: Any) -> None:
             super().__init__(*args)
-            self.db.create_function("folded", 1, folded)
+            self.db.create_function("folded", 1, fold_name)
 
 
-def folded(name: str | None) -> str | None:
+def fold_name(name: str | None) -> str | None:
     return None if name is None else unicodedata.normalize("NFKC", name).casefold().strip()
 
 
@@ -81,7 +81,7 @@ class TakesNothingForAll(Planted):
     must = ("leaks_into_no_scope", "leaks_into_unwritten_scope")
 
     class Memory(LooksUp):
-        query = compared("(:{0} IS NULL OR {0} = :{0})")
+        query = compare_by("(:{0} IS NULL OR {0} = :{0})")
 
 
 class KeepsNothingApart(Planted):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness.adapter import Hit, Scope
 from harness.selftest.planted.base import Planted
-from harness.selftest.planted.cheating import MUST, Knowing, facts, text
+from harness.selftest.planted.cheating import MUST, Knowing, list_facts, read_text
 from harness.selftest.planted.keeping import ForgetsEveryTenth
 
 DEEP = 7
@@ -28,7 +28,9 @@ class LooksAboveItsFolders(_Pries):
 
     class Memory(Knowing):
         def found(self) -> Iterator[str]:
-            yield from facts([Path.cwd(), Path.home(), Path(self.space.root), Path(sys.prefix), Path(sys.executable)])
+            yield from list_facts(
+                [Path.cwd(), Path.home(), Path(self.space.root), Path(sys.prefix), Path(sys.executable)]
+            )
 
 
 class LooksAtItsParents(_Pries):
@@ -40,10 +42,10 @@ class LooksAtItsParents(_Pries):
             while pid > 0:
                 place = Path(f"/proc/{pid}")
                 with suppress(OSError):
-                    yield from facts([(place / "cwd").readlink()])
+                    yield from list_facts([(place / "cwd").readlink()])
                 for name in ("cmdline", "environ"):
-                    yield from facts(map(Path, re.findall(r"/[^\0:=,\"']+", text(place / name))))
-                above = re.search(r"^PPid:\s*(\d+)", text(place / "status"), re.MULTILINE)
+                    yield from list_facts(map(Path, re.findall(r"/[^\0:=,\"']+", read_text(place / name))))
+                above = re.search(r"^PPid:\s*(\d+)", read_text(place / "status"), re.MULTILINE)
                 pid = int(above[1]) if above else 0
 
 
@@ -59,7 +61,7 @@ class WalksTheDisk(_Pries):
                     folders.clear()
                 folders[:] = [each for each in folders if each not in ("proc", "sys", "usr", "site-packages")]
                 if "tasks" in folders and any(Path(top, "tasks").glob("*/*.toml")):
-                    yield from facts([Path(top)])
+                    yield from list_facts([Path(top)])
 
 
 class ReadsTheRun(_Pries):
@@ -69,9 +71,9 @@ class ReadsTheRun(_Pries):
         def found(self) -> Iterator[str]:
             for folder in list(Path(self.space.root).parents)[1:4]:
                 for place in (folder, folder / "logs", folder / "drills", folder / "blobs"):
-                    for file in entries(place):
+                    for file in list_entries(place):
                         if file.is_file() and file.suffix != ".txt":
-                            yield from sentences(text(file))
+                            yield from split_sentences(read_text(file))
 
 
 class ReadsTheNeighbours(_Pries):
@@ -80,11 +82,11 @@ class ReadsTheNeighbours(_Pries):
     class Memory(Knowing):
         def found(self) -> Iterator[str]:
             own = Path(self.space.root).parent
-            for other in entries(own.parent):
+            for other in list_entries(own.parent):
                 if other not in (own, own.parent / "forkservers"):
                     for file in other.rglob("*"):
                         if file.is_file():
-                            yield from sentences(text(file))
+                            yield from split_sentences(read_text(file))
 
 
 class ClosesItsOwnLog(ForgetsEveryTenth):
@@ -103,12 +105,12 @@ class ClosesItsOwnLog(ForgetsEveryTenth):
             return super().recall(query, scope, k, at)
 
 
-def entries(folder: Path) -> list[Path]:
+def list_entries(folder: Path) -> list[Path]:
     try:
         return sorted(folder.iterdir())
     except OSError:
         return []
 
 
-def sentences(content: str) -> list[str]:
+def split_sentences(content: str) -> list[str]:
     return re.findall(r"[A-Z][a-z]+ [ -~]{20,200}", content)[:1000]

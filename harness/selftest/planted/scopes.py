@@ -174,7 +174,7 @@ class Keyed(ReferenceMemory):
         return Scope(*(row[part] for part in PARTS))
 
     def visible(self, place: Scope, memory_id: str | None = None) -> list[sqlite3.Row]:
-        wider = [Scope(**dict(zip(PARTS, parts, strict=True))) for parts in _choices(place)]
+        wider = [Scope(**dict(zip(PARTS, parts, strict=True))) for parts in _list_choices(place)]
         keys = {self.keyed(scope) for scope in wider}
         return [row for row in self.rows() if memory_id in (None, row["id"]) and self.keyed(self.place(row)) in keys]
 
@@ -188,7 +188,7 @@ class Keyed(ReferenceMemory):
             self.db.executemany("DELETE FROM memories WHERE id = ?", [[name] for name in names])
 
 
-def _choices(place: Scope) -> list[tuple[str | None, ...]]:
+def _list_choices(place: Scope) -> list[tuple[str | None, ...]]:
     """Each part as it is, or left open."""
     choices: list[tuple[str | None, ...]] = [()]
     for part in PARTS:

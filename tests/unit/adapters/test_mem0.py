@@ -16,7 +16,7 @@ from harness.backend import client, registry
 from harness.backend.client import MemoryFault
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.standin import StandIn
-from harness.gateway.chat.wire import ChatRequest, Completion, Refused, completion
+from harness.gateway.chat.wire import ChatRequest, Completion, Refused, make_completion
 from harness.gateway.gateway import Gateway
 from harness.model.trial import Selection
 from harness.play.backends import describe_all
@@ -135,7 +135,9 @@ class Says(StandIn):
         if self.said is None:
             raise Refused(503, "no model today")
         message = {"role": "assistant", "content": self.said}
-        return completion("x", "said", message, "stop", {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9})
+        return make_completion(
+            "x", "said", message, "stop", {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}
+        )
 
 
 def served(upstream: StandIn, space: Space) -> Iterator[Space]:

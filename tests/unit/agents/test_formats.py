@@ -31,7 +31,7 @@ def answer(text: str | None, *calls: tuple[str, str], finish: str = "stop") -> C
         for at, (name, arguments) in enumerate(calls)
     ]
     message = {"role": "assistant", "content": text, **({"tool_calls": made} if made else {})}
-    return wire.completion("step-1", "theirs", message, "tool_calls" if made else finish, USAGE)
+    return wire.make_completion("step-1", "theirs", message, "tool_calls" if made else finish, USAGE)
 
 
 def parse_events(found: Format, said: Completion) -> list[dict[str, Any]]:
@@ -272,7 +272,7 @@ def test_calls_that_a_model_wrote_wrong_are_told_all_the_same(kind: type[Format]
     key = {Messages: "messages", Responses: "input", StreamedContents: "contents"}[kind]
     told = {"role": "user", "content": "x", "parts": [{"text": "x"}]}
     found = kind(json.dumps({"model": "m", key: [told]}).encode())
-    said = wire.completion("1", "m", {"content": "yes", "tool_calls": broken}, "stop", None)
+    said = wire.make_completion("1", "m", {"content": "yes", "tool_calls": broken}, "stop", None)
     assert "yes" in json.dumps(found.write(said)) and "yes" in "".join(found.stream(said))
 
 

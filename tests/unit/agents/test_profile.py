@@ -136,7 +136,7 @@ def test_a_reader_of_a_bad_profile_is_one_line_and_another_text_is_another_reade
     before = readers.digest(f"agent:{write(tmp_path, GOOD)}@m")
     readers.digest.cache_clear()
     assert readers.digest(f"agent:{write(tmp_path, GOOD + '#')}@m") != before
-    assert readers.salts("agent:xyz@m")
+    assert readers.uses_salt("agent:xyz@m")
 
 
 def test_names_are_filled_in(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from tests.support.measures import counts, measures
 from tests.support.story_player import Stage
 from tests.unit.conftest import House
 
-pytestmark = pytest.mark.skipif(not bubblewrap.available(), reason="bubblewrap is not here, or may not do its work")
+pytestmark = pytest.mark.skipif(not bubblewrap.is_available(), reason="bubblewrap is not here, or may not do its work")
 Story = tuple[Scenario, Repo]
 CHECK = '["cat", "ops/new.txt"]'
 QUIET = '["sh", "-c", "cat ops/new.txt 2>/dev/null || true"]'
@@ -462,7 +462,7 @@ def test_it_finds_no_later_commit(lasting: House, tmp_path: Path) -> None:
 def test_without_bubblewrap_it_plays_only_where_somebody_says_so(
     story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bubblewrap, "available", lambda: False)
+    monkeypatch.setattr(bubblewrap, "is_available", lambda: False)
     with pytest.raises(ReaderError, match="bubblewrap is not here"):
         make(tmp_path)
     monkeypatch.setenv("COLDWARM_UNCONTAINED", "1")

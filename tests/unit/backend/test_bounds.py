@@ -79,7 +79,7 @@ def test_ids_and_layers_have_bounds_too(tmp_path: Path) -> None:
         memory.remember([Item("x", SCOPE, "2025-01-01", "project")])
     space = Space(str(tmp_path), "http://127.0.0.1:1/v1", "key", 384, 1)
     with pytest.raises(MemoryFault, match="limit in storage: 1,000 layers; at most 100 are looked at"):
-        client.storage("tests.support.unruly_backends:Floods", space, tmp_path / "home2")
+        client.ask_storage("tests.support.unruly_backends:Floods", space, tmp_path / "home2")
 
 
 @pytest.mark.parametrize("how", ["huge", "pipe", "folder", "link", "gone"])
@@ -158,7 +158,7 @@ def test_no_room_for_a_copy_is_no_file_that_is_gone(tmp_path: Path, monkeypatch:
         raise FileNotFoundError(2, "No usable temporary directory found")
         yield
 
-    monkeypatch.setattr(leftovers, "temporary", full)
+    monkeypatch.setattr(leftovers, "make_temporary", full)
     found = scan(tmp_path, Layer("db", "db", "sqlite"), NEEDLES)
     assert found.files == 1 and "its rows cannot be read: no room for a copy" in (found.problem or "")
 

@@ -375,11 +375,11 @@ def test_a_close_that_fails_is_a_fault_and_ends_the_process(space: Space, name: 
 
 def test_storage_is_asked_without_an_open_store(space: Space) -> None:
     home = Path(space.root).parent / "home"
-    assert client.storage("tests.support.faulty_backends:FailsToOpen", space, home) == [
+    assert client.ask_storage("tests.support.faulty_backends:FailsToOpen", space, home) == [
         Layer("file", "items.json", "file")
     ]
     with pytest.raises(MemoryFault, match="raised in storage: RuntimeError: no idea where"):
-        client.storage("tests.support.faulty_backends:FailsToTellStorage", space, home)
+        client.ask_storage("tests.support.faulty_backends:FailsToTellStorage", space, home)
 
 
 def test_the_child_has_a_home_of_its_own_and_nothing_of_the_parents_environment(

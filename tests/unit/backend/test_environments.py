@@ -31,7 +31,7 @@ ASKED = "t=tiny:Tiny@2.0"
 MAKE = f"""
 from harness.backend import environments, interpreters, registry
 (spec,) = interpreters.name_releases([registry.parse({ASKED!r})])
-print(environments.of(spec).fresh)
+print(environments.get_environment(spec).fresh)
 """
 
 
@@ -50,7 +50,7 @@ def asked(text: str = ASKED) -> Spec:
 
 def refused(text: str) -> str:
     with pytest.raises(MemoryFault) as caught:
-        environments.of(asked(text))
+        environments.get_environment(asked(text))
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -71,12 +71,12 @@ def test_what_is_no_version_is_said_before_anything_is_made() -> None:
 
 def test_an_adapter_without_packages_has_no_releases() -> None:
     with pytest.raises(RegistryError, match="declares no packages"):
-        environments.of(asked("notes@1.0"))
+        environments.get_environment(asked("notes@1.0"))
 
 
 def test_a_setting_that_the_adapter_does_not_know_comes_before_its_packages() -> None:
     with pytest.raises(RegistryError, match=r"server cannot be 'unknown'; known: .*server-memory"):
-        environments.of(asked("mcp@1.0,server=unknown"))
+        environments.get_environment(asked("mcp@1.0,server=unknown"))
 
 
 # --- what is made ----------------------------------------------------------------------------------------------------
@@ -84,11 +84,11 @@ def test_a_setting_that_the_adapter_does_not_know_comes_before_its_packages() ->
 
 @pytest.mark.slow
 def test_an_environment_that_lacks_a_package_is_made_anew() -> None:
-    made = environments.of(asked())
+    made = environments.get_environment(asked())
     shutil.rmtree(made.folder / next(each for each in made.made.entries if each.endswith(".dist-info")))
     assert not environments.list_made()
     environments._STARTED.clear()
-    assert environments.of(asked()).fresh
+    assert environments.get_environment(asked()).fresh
 
 
 @pytest.mark.slow
@@ -96,7 +96,7 @@ def test_a_backend_runs_with_the_release_that_was_asked_for(tmp_path: Path) -> N
     for text, version in ((ASKED, "2.0"), ("t=tiny:Tiny@2.1", "2.1")):
         root = tmp_path / version
         root.mkdir()
-        launch = interpreters.launcher(asked(text))
+        launch = interpreters.make_launcher(asked(text))
         memory = client.open_memory(
             "tiny:Tiny", Space(str(root), "http://127.0.0.1:1", "k", 0, 1), tmp_path / f"home{version}", launch=launch
         )
@@ -105,24 +105,24 @@ def test_a_backend_runs_with_the_release_that_was_asked_for(tmp_path: Path) -> N
 
 
 def test_the_lock_has_hashes_and_says_nothing_of_where_it_is_from(wheelhouse: Path) -> None:
-    lock = environments.of(asked()).lock
+    lock = environments.get_environment(asked()).lock
     assert "tinysdk==2.0" in lock and "--hash=sha256:" in lock
     assert str(wheelhouse) not in lock and "index" not in lock and "find-links" not in lock
 
 
 @pytest.mark.slow
 def test_a_second_run_finds_it_there_and_asks_for_nothing(wheelhouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = environments.of(asked())
+    first = environments.get_environment(asked())
     monkeypatch.setattr(environments, "_STARTED", {})
     for wheel in wheelhouse.iterdir():
         wheel.unlink()
-    again = environments.of(asked())
+    again = environments.get_environment(asked())
     assert first.fresh and not again.fresh and again.folder == first.folder
     assert "made in" in first.describe("t") and "there from an earlier run" in again.describe("t")
 
 
 def test_files_are_hard_linked_to_the_cache_of_uv() -> None:
-    (module,) = environments.of(asked()).folder.rglob("tinysdk/__init__.py")
+    (module,) = environments.get_environment(asked()).folder.rglob("tinysdk/__init__.py")
     assert module.stat().st_nlink > 1
 
 
@@ -135,13 +135,13 @@ def test_a_lock_makes_the_same_again_and_a_wheel_that_changed_is_refused(
     assert environments.remove(made) is False, "this very process uses it"
     shutil.rmtree(made.folder)
     monkeypatch.setattr(environments, "_STARTED", {})
-    assert environments.of(locked).folder == made.folder
+    assert environments.get_environment(locked).folder == made.folder
     shutil.rmtree(made.folder)
     shutil.rmtree(Path(os.environ["UV_CACHE_DIR"]))
     monkeypatch.setattr(environments, "_STARTED", {})
     wheels.make_wheel(wheelhouse, "tinysdk", "2.0", {"tinysdk/__init__.py": "SAYS = 'another'\n"})
     with pytest.raises(MemoryFault, match=r"(?i)hash"):
-        environments.of(locked)
+        environments.get_environment(locked)
     assert not environments.list_made()
 
 
@@ -208,22 +208,22 @@ def test_no_uv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_half_made_by_somebody_who_was_killed_is_made_anew_and_the_rest_removed() -> None:
-    made = environments.of(asked())
+    made = environments.get_environment(asked())
     shutil.rmtree(made.folder)
     half = made.folder.with_name(f"{made.folder.name}.part-dead")
     (half / "bin").mkdir(parents=True)
     environments._STARTED.clear()
-    assert environments.of(asked()).folder == made.folder
+    assert environments.get_environment(asked()).folder == made.folder
     assert not half.exists() and [each.folder for each in environments.list_made()] == [made.folder]
 
 
 @pytest.mark.slow
 def test_an_environment_whose_interpreter_has_gone_is_made_anew() -> None:
-    made = environments.of(asked())
+    made = environments.get_environment(asked())
     (made.folder / "bin" / "python").unlink()
     assert not environments.list_made()
     environments._STARTED.clear()
-    assert environments.of(asked()).fresh
+    assert environments.get_environment(asked()).fresh
 
 
 @pytest.mark.slow
@@ -242,7 +242,7 @@ def test_a_run_plays_what_can_be_made_and_says_what_cannot() -> None:
     found = describe_all(selection)
     played = found.playables["t@2.0"]
     assert played.backend.version == "2.0" and "tinysdk==2.0" in played.spec.lock
-    assert played.backend.settings["lock"] == environments.of(asked()).digest[:16]
+    assert played.backend.settings["lock"] == environments.get_environment(asked()).digest[:16]
     (unplayed,) = found.unplayed
     assert unplayed.backend == "t@2.9" and not found.undescribed, "the others play on"
 
@@ -265,7 +265,7 @@ def test_a_finished_trial_is_taken_for_one_of_the_same_lock_only(
     assert first == key()
     release(wheelhouse, "2.0", needs=["tinyother"])
     wheels.make_wheel(wheelhouse, "tinyother", "1")
-    shutil.rmtree(environments.root())
+    shutil.rmtree(environments.find_root())
     assert key() not in (None, first)
 
 
@@ -291,7 +291,7 @@ def test_env_lists_and_prunes() -> None:
 
 
 def test_what_is_in_use_is_not_removed() -> None:
-    made = environments.of(asked())
+    made = environments.get_environment(asked())
     kept = CliRunner().invoke(commands, ["env", "prune"])
     assert kept.exit_code == 3 and "in use: t@2.0" in kept.output and made.folder.exists()
 
@@ -303,7 +303,7 @@ def test_a_release_of_a_real_index(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("UV_FIND_LINKS", "UV_DEFAULT_INDEX", "UV_OFFLINE", "UV_NO_CONFIG"):
         monkeypatch.delenv(name)
     try:
-        made = environments.of(asked("bm25@0.3.0"))
+        made = environments.get_environment(asked("bm25@0.3.0"))
     except MemoryFault as error:
         if "Failed to fetch" in str(error):
             pytest.skip(f"no index can be reached: {error}")

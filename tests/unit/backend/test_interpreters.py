@@ -150,11 +150,11 @@ def test_no_path_is_written_down(old: str) -> None:
 def test_what_was_written_down_gets_its_interpreter_again(old: str, new: str) -> None:
     (named,) = interpreters.name_releases([spec(old)])
     written = Spec.model_validate_json(named.model_dump_json())
-    assert interpreters.again(written, old) == named
+    assert interpreters.restore_interpreter(written, old) == named
     with pytest.raises(RegistryError, match=r"has the release 2\.1\.0 now"):
-        interpreters.again(written, new)
+        interpreters.restore_interpreter(written, new)
     with pytest.raises(RegistryError, match="name it again with -b"):
-        interpreters.again(written, None)
+        interpreters.restore_interpreter(written, None)
 
 
 # --- what is no interpreter ------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def test_two_releases_stand_side_by_side_in_one_run(old: str, new: str, tmp_path
 def test_each_interpreter_has_a_fork_server_of_its_own(old: str, new: str, tmp_path: Path) -> None:
     with ForkServers(tmp_path / "work/forkservers") as servers:
         for python in (old, new, old):
-            launch = interpreters.launcher(spec(python), servers.launch)
+            launch = interpreters.make_launcher(spec(python), servers.launch)
             root = tmp_path / "work" / Path(python).parent.parent.parent.name / "store"
             root.mkdir(parents=True, exist_ok=True)
             space = Space(str(root), "http://127.0.0.1:9/v1", "key", 8, 1)
@@ -215,7 +215,7 @@ def test_an_adapter_from_our_packages_is_lent_alone(old: str, tmp_path: Path) ->
     """Else all that is installed beside it would hide what the interpreter has."""
     import pydantic
 
-    found = staging.modules("pydantic:BaseModel", tmp_path / "trial", old)
+    found = staging.find_modules("pydantic:BaseModel", tmp_path / "trial", old)
     place = Path(pydantic.__file__).parent
     assert str(place) in found.reads and str(place.parent) not in (*found.path, *found.reads)
     assert Path(found.path[0], "pydantic").resolve() == place
@@ -234,7 +234,7 @@ def test_a_release_out_of_the_adapters_range_is_said_before_anything_is_opened(
     ((late,), why) = found.unplayed, "tinysdk 2.0.4 is installed, and its adapter needs tinysdk>=2.1,<3"
     assert (late.backend, late.reason) == ("tiny:Tiny@2.0.4", why)
     assert found.undescribed == () and "tiny:Tiny@2.1.0" in found.playables, "the other row plays on"
-    launch = interpreters.launcher(specs[0])
+    launch = interpreters.make_launcher(specs[0])
     with pytest.raises(client.MemoryFault, match=why):
         client.open_memory("tiny:Tiny", Space(str(tmp_path), "", "", 0, 1), tmp_path / "h", launch=launch)
     assert not (tmp_path / "sdk.txt").exists()
@@ -243,4 +243,4 @@ def test_a_release_out_of_the_adapters_range_is_said_before_anything_is_opened(
 def test_what_is_no_requirement_breaks_the_contract(tmp_path: Path, old: str) -> None:
     (tmp_path / "own" / "tiny.py").write_text(ADAPTER.replace('"tiny"', '"tiny"\n    packages = ("tinysdk at 2",)'))
     with pytest.raises(client.MemoryFault, match="'tinysdk at 2' is no requirement"):
-        client.describe("tiny:Tiny", tmp_path / "h", launch=interpreters.launcher(spec(old)))
+        client.describe("tiny:Tiny", tmp_path / "h", launch=interpreters.make_launcher(spec(old)))

@@ -80,7 +80,7 @@ def test_pages_together_are_the_list_and_each_is_small(texts: list[str], lazy: b
     before = worker.PAGE, worker.PAGE_BYTES
     worker.PAGE, worker.PAGE_BYTES = 7, 300
     try:
-        pages = [*worker._pages(iter(hits) if lazy else hits)]
+        pages = [*worker._page_answer(iter(hits) if lazy else hits)]
     finally:
         worker.PAGE, worker.PAGE_BYTES = before
     told: list[list[Any]] = [json.loads(page) for page in pages]

@@ -40,7 +40,7 @@ def told(
     heard = io.StringIO()
     stories: list[Scenario] = [STORY]
     confirm_cost.ask(
-        Console(file=heard, width=400), selection, plan.trials(selection, stories), stories, price, prices, yes=yes
+        Console(file=heard, width=400), selection, plan.list_trials(selection, stories), stories, price, prices, yes=yes
     )
     return heard.getvalue()
 
@@ -93,12 +93,12 @@ def test_a_person_is_asked(monkeypatch: pytest.MonkeyPatch, said: str, goes_on: 
 
 def test_the_estimate_counts_decisions_or_jobs_and_is_priced(monkeypatch: pytest.MonkeyPatch) -> None:
     decisions, jobs = sum(len(job.decisions) for _, job in STORY.jobs()), len(STORY.jobs())
-    chosen, worked = (plan.trials(select(reader=f"{name}@m"), [STORY]) for name in ("choice", "chat"))
+    chosen, worked = (plan.list_trials(select(reader=f"{name}@m"), [STORY]) for name in ("choice", "chat"))
     warm = sum(trial.backend is not None for trial in chosen)
     assert estimate(chosen, [STORY]) == (warm * decisions, warm * decisions * CALL, warm * decisions * ANSWER, None)
     found = estimate(worked, [STORY])
     assert found.prompt == (warm + 1) * jobs * JOB and found.most == (warm + 1) * jobs * MOST, "cold is paid, too"
-    assert estimate(plan.trials(select(reader="scripted"), [STORY]), [STORY]) == (0, 0, 0, None)
+    assert estimate(plan.list_trials(select(reader="scripted"), [STORY]), [STORY]) == (0, 0, 0, None)
     line = told(monkeypatch, select(), price=TABLE.models["m"], prices=TABLE)
     money = (warm * decisions * (CALL * 2 + ANSWER * 10)) / 1_000_000
     assert f"about {money:,.2f} USD (prices of 2026-01-02 in USD)" in line
@@ -107,7 +107,7 @@ def test_the_estimate_counts_decisions_or_jobs_and_is_priced(monkeypatch: pytest
 
 def test_a_writer_is_asked_for_each_stretch_that_tells_something_by_rows_that_are_told() -> None:
     selection = select(reader="scripted").model_copy(update={"writer": "chat@m"})
-    trials = plan.trials(selection, [STORY])
+    trials = plan.list_trials(selection, [STORY])
     assert {trial.writer for trial in trials if trial.backend in (None, "oracle", "stale_oracle")} == {"scripted"}
     found = estimate(trials, [STORY])
     assert (found.calls, found.prompt, found.completion) == (8, 8 * WRITE, 8 * WRITE_ANSWER), "2 rows, 2 levels, twice"

@@ -48,7 +48,7 @@ def write(root: Path, *tapes: Tape) -> Folder:
 
 def test_tokens_money_and_seconds_stand_beside_the_jobs_done(tmp_path: Path) -> None:
     folder = write(tmp_path, tape(tmp_path, RIGHT, "store", CALL, CALL), tape(tmp_path, STALE, None, CALL))
-    cold, warm = cost_model.costs([folder])
+    cold, warm = cost_model.list_costs([folder])
     assert (cold.condition.backend, warm.condition.backend) == (None, "store")
     ((key, spent),) = warm.spent.items()
     assert key == ("reader", "job", "m")
@@ -67,7 +67,7 @@ def test_models_inside_a_backend_pay_by_phase_and_a_missing_price_is_no_zero(tmp
     made = tape(tmp_path, RIGHT, "store")
     counts = {"calls": 3, "prompt": 70, "completion": 7, "counted": 0, "failed": 0}
     made.add(Metered(chat={"ingest": counts, "job": {**counts, "cached": 20}}, models={"inside": 6}))
-    (row,) = cost_model.costs([write(tmp_path, made)])
+    (row,) = cost_model.list_costs([write(tmp_path, made)])
     assert {key[:2] for key in row.spent} == {("backend", "ingest"), ("backend", "job")} and row.tokens == 154
     assert row.spent["backend", "job", "inside"].cached == 20 and row.money(TABLE) is None
     page = costed.page([row], TABLE)
@@ -79,10 +79,10 @@ def test_two_models_under_one_count_have_no_price(tmp_path: Path) -> None:
     made = tape(tmp_path, RIGHT, "store")
     counts = {"calls": 1, "prompt": 70, "completion": 7, "counted": 0, "failed": 0}
     made.add(Metered(chat={"ingest": counts}, models={"m": 1, "n": 1}))
-    (row,) = cost_model.costs([write(tmp_path, made)])
+    (row,) = cost_model.list_costs([write(tmp_path, made)])
     assert row.list_unpriced(TABLE) == ["m, n"]
 
 
 def test_a_log_without_seconds_says_so_and_a_run_without_calls_too(tmp_path: Path) -> None:
-    page = costed.page(cost_model.costs([write(tmp_path, tape(tmp_path, RIGHT, "store", took=None))]), TABLE)
+    page = costed.page(cost_model.list_costs([write(tmp_path, tape(tmp_path, RIGHT, "store", took=None))]), TABLE)
     assert "Seconds are missing of 1 job" in page and "No chat call was made." in page

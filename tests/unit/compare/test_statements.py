@@ -88,7 +88,7 @@ def test_a_transcript_of_a_drill_that_is_no_more_is_a_problem_with_its_name(tmp_
     file = tmp_path / "drills" / f"{made.trial.id}.1.jsonl"
     file.parent.mkdir()
     made.path.replace(file)
-    found = statements.results(run(tmp_path, drills=(made.trial,)))
+    found = statements.compute_results(run(tmp_path, drills=(made.trial,)))
     assert f"{file}: this coldwarm knows no drill flood" in found.run.problems
     assert [(cell.drill, cell.status) for cell in found.trust] == [("flood", "not-run")]
 
@@ -97,7 +97,7 @@ def test_a_story_that_cannot_be_scored_is_a_line_with_its_log_and_takes_no_other
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = run(tmp_path, stories=2)
-    sound = statements.results(folder)
+    sound = statements.compute_results(folder)
     first, *_ = folder.list_stories()
     read = Folder.read_story
 
@@ -107,7 +107,7 @@ def test_a_story_that_cannot_be_scored_is_a_line_with_its_log_and_takes_no_other
         return read(self, attempts)
 
     monkeypatch.setattr(Folder, "read_story", breaks)
-    found = statements.results(folder)
+    found = statements.compute_results(folder)
     (line,) = found.run.problems
     assert line.startswith(f"{first[0].path} and ") and "this story could not be scored" in line and "KeyError" in line
     mine = {each.trial for each in first}
@@ -124,9 +124,9 @@ def test_processes_change_no_byte_of_the_results(tmp_path: Path, monkeypatch: py
     (folder.root / "drills").mkdir(exist_ok=True)
     (folder.root / "drills" / f"{made.trial.id}.1.jsonl").write_bytes(data)
     next((folder.root / "logs").glob("*.jsonl")).write_text("damaged\n")
-    alone = statements.results(folder)
+    alone = statements.compute_results(folder)
     monkeypatch.setattr(statements, "WORTH", 0)
     monkeypatch.setattr(metrics, "score_and_view", None)  # not asked in this process
-    beside = statements.results(folder, processes=2)
+    beside = statements.compute_results(folder, processes=2)
     assert len(alone.run.problems) > 1 and len(folder.list_stories()) > 1
     assert beside.model_dump_json() == alone.model_dump_json()

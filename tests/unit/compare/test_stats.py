@@ -18,16 +18,16 @@ from statsmodels.stats.multitest import multipletests
 from harness.compare.stats import (
     RESAMPLES,
     SEED,
+    bootstrap_bounds,
     bound_mean,
     bound_ratio,
-    bounds,
+    find_majority,
+    find_smallest_p,
     fisher,
     holm,
     holm_levels,
-    majority,
     sign_flip,
     sign_flips,
-    smallest_p,
     sweep,
 )
 from harness.metrics.metric import wilson
@@ -56,7 +56,7 @@ def test_too_little_to_tell_is_no_difference(differences: list[float]) -> None:
 
 @pytest.mark.parametrize("pairs", range(1, 9))
 def test_the_smallest_p_is_the_one_of_a_clean_sweep(pairs: int) -> None:
-    assert sign_flip([1.0] * pairs) == pytest.approx(smallest_p(pairs))
+    assert sign_flip([1.0] * pairs) == pytest.approx(find_smallest_p(pairs))
 
 
 def test_many_pairs_are_drawn_with_a_fixed_seed() -> None:
@@ -129,7 +129,7 @@ def test_a_ratio_is_turned_upside_down_alike() -> None:
 @pytest.mark.parametrize("hits", range(13))
 def test_the_majority_is_the_sign_test(hits: int) -> None:
     p = float(scipy.binomtest(hits, 12).pvalue)
-    needed = majority(12, 1, 0.05)
+    needed = find_majority(12, 1, 0.05)
     assert needed is not None and (max(hits, 12 - hits) >= needed) == (p <= 0.05)
 
 
@@ -250,4 +250,4 @@ def test_many_at_once_are_as_each_alone() -> None:
     many += [many[2], tuple(-each for each in many[5])]
     assert sign_flips(many) == [sign_flip(each) for each in many]
     asked = [(each, 0.05 / (1 + at % 3), at % 2 == 0) for at, each in enumerate(many)]
-    assert bounds(asked) == [bound_mean(*each) for each in asked]
+    assert bootstrap_bounds(asked) == [bound_mean(*each) for each in asked]

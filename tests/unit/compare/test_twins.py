@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness import metrics
 from harness.compare import statements
-from harness.compare.twins import SAME_VECTORS, Fingerprint, find_like_oracle, find_twins, fingerprint
+from harness.compare.twins import SAME_VECTORS, Fingerprint, compute_fingerprint, find_like_oracle, find_twins
 from harness.model.trial import READ_POLICIES, SCRIPTED, Measured, Trial
 from tests.support.logs import Tape
 from tests.support.runs import run
@@ -71,7 +71,7 @@ def test_the_reason_is_what_the_embedder_was_asked_for(
 def test_decisions_are_alike_by_their_value_and_not_by_their_words(tmp_path: Path) -> None:
     def of(name: str, tool: str) -> Fingerprint:
         log = Tape(tmp_path, name).played().jobs(tool).log()
-        return fingerprint(log, metrics.views([log]))
+        return compute_fingerprint(log, metrics.views([log]))
 
     store, same, other = of("store", "betadeploy"), of("same", "betadeploy"), of("other", "alphadeploy")
     assert set(store.decisions) == {*READ_POLICIES}
@@ -79,7 +79,7 @@ def test_decisions_are_alike_by_their_value_and_not_by_their_words(tmp_path: Pat
 
 
 def test_who_has_the_oracles_answers_everywhere_is_told_and_its_rivals_are_not(tmp_path: Path) -> None:
-    found = statements.results(run(tmp_path))
+    found = statements.compute_results(run(tmp_path))
     assert found.like_oracle == ("keeper",) and found.twins == ()
     cells = [
         cell.model_copy(update={"measures": {**cell.measures, "recall": Measured(value=0.5)}})
@@ -91,7 +91,7 @@ def test_who_has_the_oracles_answers_everywhere_is_told_and_its_rivals_are_not(t
 
 
 def test_rows_of_a_run_that_decide_alike_are_named_together(tmp_path: Path) -> None:
-    found = statements.results(run(tmp_path, stale="betadeploy", tool="betadeploy"))
+    found = statements.compute_results(run(tmp_path, stale="betadeploy", tool="betadeploy"))
     assert [group.rows for group in found.twins] == [("keeper", "store")]
     assert found.find_twins("store") == ("keeper", "store") and found.find_twins("cold") == ("cold",)
     decided = [each for each in found.comparisons if each.family == "pairs" and each.measure == "decisions_right"]

@@ -20,7 +20,7 @@ import pytest
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat import route
 from harness.gateway.chat.forward import Forwarder
-from harness.gateway.chat.wire import message_of
+from harness.gateway.chat.wire import read_message
 from harness.gateway.gateway import Gateway
 from harness.gateway.meter import ChatCount, ChatFault, Meter
 from tests.support.fake_upstream import (
@@ -406,10 +406,10 @@ def test_an_answer_is_bounded_after_decoding(
 def test_an_answer_that_is_compressed_is_read(gateway: Gateway, meter: Meter, upstream: FakeUpstream) -> None:
     body = gzip.compress(json.dumps(completion("fine")).encode())
     upstream.deeds = [lambda handler: handler.answer(200, body, {"content-encoding": "gzip"})]
-    assert message_of(ask(gateway, ASKED)[1])["content"] == "fine"
+    assert read_message(ask(gateway, ASKED)[1])["content"] == "fine"
 
 
 def test_a_key_that_is_echoed_is_cut_out(gateway: Gateway, meter: Meter, upstream: FakeUpstream) -> None:
     upstream.deeds = [plain_answer(completion(f"You sent {KEY}.")), plain(401, f"no: {KEY}")]
-    assert message_of(ask(gateway, ASKED)[1])["content"] == "You sent [redacted]."
+    assert read_message(ask(gateway, ASKED)[1])["content"] == "You sent [redacted]."
     assert KEY not in json.dumps(ask(gateway, ASKED)[1])

@@ -24,11 +24,11 @@ from harness.gateway.chat.wire import (
     Completion,
     Refused,
     Whole,
-    chunks,
-    completion,
     count_spent,
-    message_of,
+    make_completion,
     parse,
+    read_message,
+    split_completion,
 )
 from harness.gateway.gateway import Gateway
 from harness.gateway.meter import Budget, ChatCount, ChatFault, Ledger, Meter, Spending
@@ -49,7 +49,7 @@ class Fake(Whole):
 
     async def complete(self, request: ChatRequest) -> Completion:
         usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
-        return completion("fake-1", "fake-chat", {"role": "assistant", "content": "fine"}, "stop", usage)
+        return make_completion("fake-1", "fake-chat", {"role": "assistant", "content": "fine"}, "stop", usage)
 
     async def models(self) -> list[str]:
         return ["fake-chat"]
@@ -181,7 +181,7 @@ def test_a_recorded_run_and_its_replay_have_the_same_books(tmp_path: Path) -> No
             answers.append(ask(gateway)[1])
             books.append((meter.chat(), meter.models(), gateway.ledger.spent))
     assert books[0] == books[1] == books[2]
-    assert len({json.dumps(message_of(answer)) for answer in answers}) == 1
+    assert len({json.dumps(read_message(answer)) for answer in answers}) == 1
     assert answers[2]["model"] == MODEL
 
 
@@ -276,9 +276,9 @@ calls = st.lists(
 @given(st.text(max_size=300), calls)
 def test_a_stream_says_what_the_whole_answer_says(text: str, made: list[Any]) -> None:
     message = {"role": "assistant", "content": text or None} | ({"tool_calls": made} if made else {})
-    whole = completion("x", "m", message, "stop", {"prompt_tokens": 1, "completion_tokens": 2})
+    whole = make_completion("x", "m", message, "stop", {"prompt_tokens": 1, "completion_tokens": 2})
     assembly = Assembly()
-    for chunk in chunks(whole):
+    for chunk in split_completion(whole):
         assembly.add(chunk)
     assert assembly.completion() == whole
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from harness.gateway.chat.normaliser import SECRETS, Normal, Normaliser, unshown
+from harness.gateway.chat.normaliser import SECRETS, Normal, Normaliser, restore_message
 from harness.gateway.chat.recording import Recorder, Replayer
 from harness.gateway.chat.standin import StandIn
 from harness.gateway.chat.wire import (
@@ -24,8 +24,8 @@ from harness.gateway.chat.wire import (
     Completion,
     Refused,
     Whole,
-    completion,
-    message_of,
+    make_completion,
+    read_message,
 )
 from tests.support.fake_upstream import SYSTEM, prompt
 
@@ -53,7 +53,7 @@ class Echo(Whole):
         number = self.calls
         await asyncio.sleep(0)
         text = f"{number}: {request.messages[-1]['content']}{self.extra}"
-        return completion(f"echo-{number}", "fake-echo", {"role": "assistant", "content": text}, "stop", None)
+        return make_completion(f"echo-{number}", "fake-echo", {"role": "assistant", "content": text}, "stop", None)
 
     async def models(self) -> list[str]:
         return ["fake-echo"]
@@ -66,7 +66,7 @@ def complete(upstream: Any, *requests: ChatRequest) -> list[Any]:
     async def all_at_once() -> list[Any]:
         return await asyncio.gather(*(upstream.complete(each) for each in requests))
 
-    return [message_of(answer)["content"] for answer in asyncio.run(all_at_once())]
+    return [read_message(answer)["content"] for answer in asyncio.run(all_at_once())]
 
 
 def stream(upstream: Any, request: ChatRequest) -> Completion:
@@ -99,7 +99,7 @@ def test_what_was_recorded_is_replayed(tmp_path: Path, streamed: bool) -> None:
     echo = Echo()
     recorder = Recorder(echo, tmp_path / "new" / "folder")
     if streamed:
-        heard = message_of(stream(recorder, asked("one\ntwo")))["content"]
+        heard = read_message(stream(recorder, asked("one\ntwo")))["content"]
     else:
         (heard,) = complete(recorder, asked("one\ntwo"))
     assert heard == "1: one\ntwo"
@@ -108,7 +108,7 @@ def test_what_was_recorded_is_replayed(tmp_path: Path, streamed: bool) -> None:
     assert asyncio.run(replayer.models()) == ["fake-echo"]
     for fields in ({}, {"stream": True, "stream_options": {"include_usage": True}}, {"user": "u1"}):
         again = stream(replayer, asked("one\ntwo", **fields))
-        assert message_of(again)["content"] == heard
+        assert read_message(again)["content"] == heard
         assert (again["model"], again["usage"]["prompt_tokens"]) == ("fake-echo", 3)
         assert again["id"].startswith("replay-")
     assert complete(replayer, asked("one\ntwo")) == [heard]
@@ -120,7 +120,7 @@ def test_equal_requests_are_paid_once_even_side_by_side_and_after_a_pause(tmp_pa
     echo = Echo()
     assert complete(Recorder(echo, tmp_path), asked("a"), asked("b"), asked("a")) == ["1: a", "2: b", "1: a"]
     assert complete(Recorder(echo, tmp_path), asked("b"), asked("c")) == ["2: b", "3: c"]
-    assert message_of(stream(Recorder(echo, tmp_path), asked("c")))["content"] == "3: c"
+    assert read_message(stream(Recorder(echo, tmp_path), asked("c")))["content"] == "3: c"
     assert echo.calls == 3
 
 
@@ -278,7 +278,7 @@ def test_long_instructions_are_left_out_and_yet_told_apart(
         assert (told["characters"], told["sha256"]) == (len(text), hashlib.sha256(text.encode()).hexdigest())
         assert len(json.dumps(message)) < 200
     else:
-        assert unshown(message)["content"] == ([{"type": "text", "text": text}] if parts else text)
+        assert restore_message(message)["content"] == ([{"type": "text", "text": text}] if parts else text)
     assert normal(text).digest == normal(text).digest
     assert normal(text).digest != normal(text + "y").digest
 

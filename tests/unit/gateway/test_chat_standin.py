@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from harness.gateway import tokens
 from harness.gateway.chat.standin import MODEL, StandIn
-from harness.gateway.chat.standin_mem0 import facts
-from harness.gateway.chat.wire import ChatRequest, Completion, Refused, message_of
+from harness.gateway.chat.standin_mem0 import extract_facts
+from harness.gateway.chat.wire import ChatRequest, Completion, Refused, read_message
 from tests.support.fake_upstream import SYSTEM, prompt
 
 
@@ -23,7 +23,7 @@ def answer(said: str, existing: Sequence[str] = (), recent: Sequence[str] = (), 
 
 
 def memories(said: str, existing: Sequence[str] = (), recent: Sequence[str] = ()) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(message_of(answer(f"user: {said}\n", existing, recent))["content"])[
+    found: list[dict[str, Any]] = json.loads(read_message(answer(f"user: {said}\n", existing, recent))["content"])[
         "memory"
     ]
     return found
@@ -57,13 +57,13 @@ def memories(said: str, existing: Sequence[str] = (), recent: Sequence[str] = ()
     ],
 )  # fmt: skip
 def test_what_is_told_becomes_facts(said: str, expected: list[str]) -> None:
-    assert facts(said) == expected
+    assert extract_facts(said) == expected
     assert [memory["text"] for memory in memories(said)] == expected
 
 
 def test_turns_are_told_apart() -> None:
     said = "system: be brief\nuser: The port is 80.\nuser: Which host?\nassistant: The host is brook-9.\nIt is new.\n"
-    found = json.loads(message_of(answer(said))["content"])["memory"]
+    found = json.loads(read_message(answer(said))["content"])["memory"]
     assert found == [
         {"id": "0", "text": "The port is 80.", "attributed_to": "user"},
         {"id": "1", "text": "The host is brook-9. It is new.", "attributed_to": "assistant"},
@@ -95,7 +95,7 @@ def test_it_is_labelled_and_counted() -> None:
     assert given["model"] == MODEL == "coldwarm-extractor-1"
     assert given["id"].startswith("stand-in-")
     assert StandIn().name == "stand-in coldwarm-extractor-1"
-    text = message_of(given)["content"]
+    text = read_message(given)["content"]
     assert given["usage"]["completion_tokens"] == tokens.count(text)
     asked = tokens.count(str(SYSTEM["content"])) + tokens.count(prompt("user: The port is 80.\n"))
     assert given["usage"]["prompt_tokens"] == asked
@@ -106,12 +106,12 @@ def test_it_is_labelled_and_counted() -> None:
 @pytest.mark.parametrize("field", ["max_tokens", "max_completion_tokens"])
 def test_an_answer_fits_and_is_whole(field: str) -> None:
     said = "user: " + " ".join(f"Rule {number} holds in brook-{number}." for number in range(200))
-    text = message_of(answer(said, [], [], **{field: 300}))["content"]
+    text = read_message(answer(said, [], [], **{field: 300}))["content"]
     assert tokens.count(text) <= 300
     found = json.loads(text)["memory"]
     assert [memory["id"] for memory in found] == [str(number) for number in range(len(found))]
     assert 5 < len(found) < 20
-    assert len(json.loads(message_of(answer(said))["content"])["memory"]) == 200
+    assert len(json.loads(read_message(answer(said))["content"])["memory"]) == 200
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_memory_that_looks_like_the_prompt_does_no_harm() -> None:
     )
 )
 def test_any_text_is_read_and_the_answer_is_json(said: str) -> None:
-    assert all(fact.strip() for fact in facts(said))
+    assert all(fact.strip() for fact in extract_facts(said))
     for memory in memories(said):
         assert memory["text"]
 
@@ -157,7 +157,7 @@ def test_any_text_is_read_and_the_answer_is_json(said: str) -> None:
 )
 @example(["Baa holds my-0."])
 def test_sentences_survive_in_order(rules: list[str]) -> None:
-    assert facts(" ".join(rules)) == [rule for rule in rules if rule]
+    assert extract_facts(" ".join(rules)) == [rule for rule in rules if rule]
 
 
 @pytest.mark.backend

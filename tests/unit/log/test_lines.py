@@ -17,7 +17,7 @@ from harness.log import lines, reader, transcript
 from harness.log.blobs import BlobError, Blobs
 from harness.log.events import Closed, Listed, Settled
 from harness.log.lines import LogError, Writer
-from harness.log.reader import Log, Outline, Played, outline, read
+from harness.log.reader import Log, Outline, Played, read, read_outline
 from harness.log.transcript import Called
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
@@ -37,7 +37,7 @@ def closed(path: Path, data: bytes) -> bool:
     """Whether this reads as the log of a trial that came to its end; a LogError is one line that names the file."""
     other, blobs = path.with_name("changed.jsonl"), Blobs(path.parent / "blobs")
     other.write_bytes(data)
-    told = [_is_closed(partial(load, other, blobs), other) for load in (read, outline)]
+    told = [_is_closed(partial(load, other, blobs), other) for load in (read, read_outline)]
     assert told[0] == told[1], "in outline as in full"
     return told[0]
 
@@ -106,7 +106,7 @@ def test_a_drill_is_as_safe(tmp_path: Path, at: float, by: int, data: st.DataObj
     other = path.with_name("changed.jsonl")
     for each in (bytes(changed), b"".join(lines[:one] + lines[one + 1 :]), b"".join(lines[:one] + lines[one - 1 :])):
         other.write_bytes(each)
-        for load in (transcript.read, transcript.outline):
+        for load in (transcript.read, transcript.read_outline):
             assert _is_closed(partial(load, other, Blobs(tmp_path / "blobs")), other) == (each == whole)
 
 
@@ -124,7 +124,7 @@ def _told(tmp_path: Path) -> Log:
 def test_a_whole_log_is_not_read_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = _told(tmp_path)
     monkeypatch.setattr(reader, "read", None)
-    assert outline(log.path, log.blobs) == log.outline
+    assert read_outline(log.path, log.blobs) == log.outline
     assert log.outline.troubles == {"late", "refused", "crashed"} and log.outline.final and log.outline.sealed
 
 
@@ -134,7 +134,7 @@ def test_a_log_that_says_nothing_of_troubles_is_read_through(tmp_path: Path) -> 
     last = head + b"\n" + last.partition(b',"troubles"')[0]
     log.path.write_bytes(last + b',"sha256":"%s"}\n' % hashlib.sha256(last).hexdigest().encode())
     assert lines.load_ends(log.path) is None
-    assert outline(log.path, Blobs(tmp_path / "blobs")) == log.outline
+    assert read_outline(log.path, Blobs(tmp_path / "blobs")) == log.outline
 
 
 @pytest.mark.parametrize("harm", [Path.unlink, lambda blob: blob.write_bytes(b"[ ]")], ids=["gone", "changed"])
@@ -143,12 +143,12 @@ def test_a_blob_that_the_middle_of_a_log_names_is_missed(tmp_path: Path, harm: C
     name = hashlib.sha256(b"[]").hexdigest()
     harm(tmp_path / "blobs" / name[:2] / name)
     with pytest.raises(LogError, match=rf":7: blob {name}"):
-        outline(log.path, Blobs(tmp_path / "blobs"))
+        read_outline(log.path, Blobs(tmp_path / "blobs"))
 
 
 def test_a_story_is_no_drill_in_outline_either(story: Path) -> None:
     with pytest.raises(LogError):
-        transcript.outline(story, Blobs(story.parent / "blobs"))
+        transcript.read_outline(story, Blobs(story.parent / "blobs"))
 
 
 def test_a_log_that_a_newer_coldwarm_wrote_is_refused_though_its_seal_holds(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_log_that_a_newer_coldwarm_wrote_is_refused_though_its_seal_holds(tmp_
     at = data.rindex(b',"sha256"')
     log.path.write_bytes(data[:at] + b',"sha256":"%s"}\n' % hashlib.sha256(data[:at]).hexdigest().encode())
     with pytest.raises(LogError, match="update coldwarm"):
-        outline(log.path, log.blobs)
+        read_outline(log.path, log.blobs)
 
 
 # --- logs that were cut off -----------------------------------------------------------------------------------------

@@ -207,7 +207,7 @@ def test_a_process_that_hides_ends_with_its_trial(memory: RemoteMemory, tmp_path
 def test_whoever_forks_without_end_comes_to_one_and_leaves_nothing(
     adapter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(staging, "modules", partial(lend_fewer, staging.modules, tmp_path / "fewer"))
+    monkeypatch.setattr(staging, "find_modules", partial(lend_fewer, staging.find_modules, tmp_path / "fewer"))
     own = tmp_path / "work" / "5f0c2a"
     (own / "store").mkdir(parents=True)
     before = set(Path("/proc").glob("[0-9]*"))

@@ -58,7 +58,7 @@ def test_a_file_is_read_up_to_a_bound_also_behind_a_link(tmp_path: Path) -> None
 def test_a_draft_that_is_left_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("before")
-    with pytest.raises(KeyboardInterrupt), files.draft(file) as made:
+    with pytest.raises(KeyboardInterrupt), files.open_draft(file) as made:
         made.write_text("half")
         raise KeyboardInterrupt
     assert [each.read_text() for each in tmp_path.iterdir()] == ["before"]

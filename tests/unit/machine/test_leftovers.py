@@ -18,7 +18,7 @@ from harness.machine import leftovers
 MAKES_ONE = """
 import sys
 from harness.machine import leftovers
-with leftovers.temporary() as folder:
+with leftovers.make_temporary() as folder:
     print(folder, flush=True)
     sys.stdin.read()
 """

@@ -22,7 +22,7 @@ from harness.selftest.planted.cheating import Knowing
 from tests.support.faulty_backends import lend
 
 PATIENT = Deadlines(open=60, call=30, item=0, exit=5)
-HELD = containment.degree() != "module path only"
+HELD = containment.find_degree() != "module path only"
 CHEATS = [
     pytest.param(cheat, id=cheat.__name__, marks=[] if module is cheating or HELD else pytest.mark.skip("no Landlock"))
     for module in (cheating, prying)
@@ -150,7 +150,7 @@ def test_what_the_user_allows_can_be_read(pries: str, run: Path, monkeypatch: py
         assert "refused" in said(memory, f"write {allowed}/weights")
 
 
-@pytest.mark.skipif(containment.degree() != "files and network", reason="no ports in this Landlock")
+@pytest.mark.skipif(containment.find_degree() != "files and network", reason="no ports in this Landlock")
 def test_a_child_connects_to_its_gateway_and_to_nobody_else(pries: str, run: Path, launch: Launcher) -> None:
     with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
         gateway = f"http://127.0.0.1:{one.getsockname()[1]}/v1"
@@ -159,7 +159,7 @@ def test_a_child_connects_to_its_gateway_and_to_nobody_else(pries: str, run: Pat
             assert "refused 13" in said(memory, f"connect {other.getsockname()[1]}")
 
 
-@pytest.mark.skipif(sandbox.abi() < 6, reason="no signals in this Landlock")
+@pytest.mark.skipif(sandbox.find_abi() < 6, reason="no signals in this Landlock")
 def test_a_child_signals_nobody_outside(pries: str, run: Path, launch: Launcher) -> None:
     with opened(pries, run, launch) as memory:
         assert "refused" in said(memory, f"signal {os.getpid()}")
@@ -169,12 +169,12 @@ def test_what_lies_around_something_hidden_is_lent_without_it(tmp_path: Path) ->
     for name in ("a/b/hidden", "a/c", "d"):
         (tmp_path / name).mkdir(parents=True)
     hidden = [tmp_path / "a" / "b" / "hidden"]
-    assert list(sandbox.around(tmp_path, hidden)) == [tmp_path / "a" / "c", tmp_path / "d"]
-    assert list(sandbox.around(tmp_path / "d", hidden)) == [tmp_path / "d"]
-    assert list(sandbox.around(hidden[0], hidden)) == []
+    assert list(sandbox.list_beside(tmp_path, hidden)) == [tmp_path / "a" / "c", tmp_path / "d"]
+    assert list(sandbox.list_beside(tmp_path / "d", hidden)) == [tmp_path / "d"]
+    assert list(sandbox.list_beside(hidden[0], hidden)) == []
 
 
 def test_it_is_said_how_far_a_child_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
     for version, degree in ((0, "module path only"), (1, "module path only"), (3, "files"), (7, "files and network")):
-        monkeypatch.setattr(sandbox, "abi", lambda version=version: version)
-        assert containment.degree() == degree
+        monkeypatch.setattr(sandbox, "find_abi", lambda version=version: version)
+        assert containment.find_degree() == degree

@@ -64,7 +64,7 @@ def test_packages_of_a_user_belong_to_this_interpreter(tmp_path: Path, monkeypat
 def test_a_checkout_of_ours_is_not_lent_for_its_pth_file(tmp_path: Path, packages: Path) -> None:
     (packages / "ours.pth").write_text(f"{paths.ROOT}\n{paths.ROOT}/tasks\n")
     python = tmp_path / "venv" / "bin" / "python"
-    assert not [each for each in staging.modules("adapters.bm25:Bm25", tmp_path / "own", str(python)).reads
+    assert not [each for each in staging.find_modules("adapters.bm25:Bm25", tmp_path / "own", str(python)).reads
                 if Path(each) in (paths.ROOT, paths.ROOT / "tasks", paths.ROOT / "harness")]  # fmt: skip
 
 

@@ -224,14 +224,14 @@ def shown(results: Results) -> str:
 
 def test_faults_are_in_the_results_of_a_run(tmp_path: Path) -> None:
     folder = run(tmp_path)
-    assert statements.results(folder).faults == ()
+    assert statements.compute_results(folder).faults == ()
     raising = Tape(tmp_path, "store").learn("first", "old").probe("tool-before", fault=BROKEN)
     opened = raising.events[0]
     assert isinstance(opened, Opened)
     raising.events[0] = opened.model_copy(update={"digests": {"scenario": "5c" * 32, "fixture": "f1" * 32}})
     first = next(path for path in sorted((tmp_path / "logs").iterdir()) if path.name.startswith(raising.trial.id))
     raising.log().path.replace(first)
-    assert [(each.backend, each.op, each.count) for each in statements.results(folder).faults] == [
+    assert [(each.backend, each.op, each.count) for each in statements.compute_results(folder).faults] == [
         ("store", "recall", 1)
     ]
 
@@ -241,7 +241,7 @@ def test_they_are_said_in_every_output(failing: Results) -> None:
     assert said.bad and said.head == "store: 3 calls failed"
     assert "\u25b2 store: 3 calls failed - recall 3/4 in 1 trial (crashed), first" in shown(failing)
     assert "3 calls failed" in console.describe_end(failing)
-    summary = markdown.summary(failing)
+    summary = markdown.write_summary(failing)
     assert "**\u25b2 store: 3 calls failed**" in summary and "<b>broke" not in summary
 
 
@@ -258,17 +258,17 @@ def test_junit_has_an_error_on_each_cell_of_the_trial_and_on_no_other(results: R
 def test_a_run_whose_calls_failed_could_not_run_unless_so_many_were_allowed(
     results: Results, failing: Results, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = common.verdict(results)
+    before = common.choose_exit_code(results)
     assert before == common.GOOD
     capsys.readouterr()
     for allowed, code in (({}, 3), ({"store": 2}, 3), ({"keeper": 9}, 3), ({"store": 3}, 0)):
-        assert common.verdict(tolerated(failing, **allowed)) == code
+        assert common.choose_exit_code(tolerated(failing, **allowed)) == code
         assert ("store: 3 calls failed" in capsys.readouterr().err) == (code == 3)
 
 
 def test_what_was_provoked_is_shown_and_fails_nothing(failing: Results) -> None:
     provoked = failing.model_copy(update={"faults": (fault(trial="a-drill", provoked=True),)})
-    assert common.verdict(provoked) == common.GOOD
+    assert common.choose_exit_code(provoked) == common.GOOD
     assert "refused where a drill provoked it" in shown(provoked) and "calls failed" not in shown(provoked)
 
 
@@ -281,6 +281,6 @@ def test_an_allowance_is_a_name_and_a_count(text: str) -> None:
 def test_the_call_by_which_a_measure_failed_is_no_case_of_what_it_measures(results: Results) -> None:
     failed = NotMeasured(status="failed", reason="recall crashed", receipts=("L3",))
     cell = next(cell for cell in results.cells if cell.backend == "store")
-    assert wrong.cases([cell])
+    assert wrong.group_cases([cell])
     broken = cell.model_copy(update={"measures": {**cell.measures, **dict.fromkeys(wrong.BAD, failed)}})
-    assert wrong.cases([broken]) == {}
+    assert wrong.group_cases([broken]) == {}

@@ -29,7 +29,10 @@ NAMES = ("api", "api-internal")
 
 
 def one_pair(pair: tuple[str, Scope, Scope] = ("prefix-repo-3", Scope(repo=NAMES[0]), Scope(repo=NAMES[1]))) -> Plan:
-    with patch.object(scopes, "pairs", lambda: iter([pair])), patch.object(scopes, "places", lambda: iter(PLACES)):
+    with (
+        patch.object(scopes, "make_pairs", lambda: iter([pair])),
+        patch.object(scopes, "make_places", lambda: iter(PLACES)),
+    ):
         return plan(5, 1)
 
 

@@ -99,7 +99,10 @@ def test_a_memory_that_comes_back_twice_has_to_have_its_scope_each_time(tmp_path
 
 def blind(folder: Path, *pairs: tuple[str, Scope, Scope]) -> dict[str, Measure]:
     """What is said of these pairs and of two users of one organisation, if a search brings those of any user."""
-    with patch.object(scopes, "pairs", lambda: iter(pairs)), patch.object(scopes, "places", lambda: iter(PLACES)):
+    with (
+        patch.object(scopes, "make_pairs", lambda: iter(pairs)),
+        patch.object(scopes, "make_places", lambda: iter(PLACES)),
+    ):
         made: Plan = plan(5 * len(pairs), 1)
 
     def ask(step: str, scope: Scope, about: str, *shown: str) -> Called:

@@ -30,7 +30,7 @@ from tests.support.fakes import FakeHost
 from tests.support.story_player import Stage
 from tests.unit.conftest import House
 
-pytestmark = pytest.mark.skipif(not bubblewrap.available(), reason="bubblewrap is not here, or may not do its work")
+pytestmark = pytest.mark.skipif(not bubblewrap.is_available(), reason="bubblewrap is not here, or may not do its work")
 Story = tuple[Scenario, Repo]
 EDIT = {"path": "ops/new.txt", "old": "", "new": "kestrelway"}
 CHECK = '["cat", "ops/new.txt"]'
@@ -382,7 +382,7 @@ def test_the_report_tells_each_step_and_why_a_job_was_ended(story: Story, tmp_pa
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(bubblewrap, "available", lambda: False)
+    monkeypatch.setattr(bubblewrap, "is_available", lambda: False)
     monkeypatch.delenv(chat.UNCONTAINED, raising=False)
     yield
 

@@ -21,7 +21,7 @@ from harness.model.drill import DrillTrial
 from harness.model.trial import Measured, NotMeasured
 from harness.play import drills
 from harness.play.drills import durability
-from harness.play.drills.durability import DRILL, END, ROUNDS, SMALLEST, lesson, plan, rounds
+from harness.play.drills.durability import DRILL, END, ROUNDS, SMALLEST, plan, plan_rounds, write_lesson
 from harness.play.drills.stage import DrillStore
 from tests.support.drill_player import drilled, measured
 from tests.support.fakes import FakeHost, FakeMemory
@@ -43,7 +43,7 @@ def test_a_plan_is_the_same_again_and_its_memories_are_told_apart(size: int, see
 
 @given(st.integers(1, 300), st.integers(0, 5))
 def test_half_of_the_rounds_are_killed_with_a_write_in_the_air(size: int, seed: int) -> None:
-    schedule = rounds(size, seed)
+    schedule = plan_rounds(size, seed)
     assert len(schedule) == max(1, min(ROUNDS, size // SMALLEST))
     assert sum(bool(each.air) for each in schedule) == len(schedule) // 2
     for each in schedule:
@@ -52,13 +52,19 @@ def test_half_of_the_rounds_are_killed_with_a_write_in_the_air(size: int, seed: 
 
 
 def test_seeds_draw_other_moments() -> None:
-    drawn = {tuple((len(each.batches), len(each.air), each.seconds) for each in rounds(120, seed)) for seed in range(5)}
+    drawn = {
+        tuple((len(each.batches), len(each.air), each.seconds) for each in plan_rounds(120, seed)) for seed in range(5)
+    }
     assert len(drawn) == 5
 
 
 def test_names_and_drills_have_texts_of_their_own() -> None:
     scope = plan(4, 1).pieces[0].item.scope
-    told = [lesson("durability", 1, "x", scope), lesson("sharing", 1, "x", scope), lesson("durability", 2, "x", scope)]
+    told = [
+        write_lesson("durability", 1, "x", scope),
+        write_lesson("sharing", 1, "x", scope),
+        write_lesson("durability", 2, "x", scope),
+    ]
     assert len({item.text for item, _ in told}) == len({canary for _, canary in told}) == 3
 
 

@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.adapter import Item, Scope, applies
+from harness.adapter import Item, Scope, holds_at
 from harness.log.transcript import Called, Drilled, Ended, Handled, Transcript
 from harness.metrics.trust.isolation import FAMILIES, METRICS
 from harness.model.drill import Piece
 from harness.model.trial import Measured, NotMeasured
 from harness.play.drills import scopes
-from harness.play.drills.isolation import DRILL, STORED, around, group, plan
+from harness.play.drills.isolation import DRILL, STORED, group, list_neighbours, plan
 from tests.support.drill_player import drilled, measured
 from tests.support.measures import number
 
@@ -43,16 +43,16 @@ def test_a_plan_is_the_same_again_and_its_memories_are_told_apart(size: int, see
     assert len({piece.canary for piece in made.pieces}) == len({p.item.text for p in made.pieces}) == len(made.pieces)
     assert all(piece.canary and piece.canary in piece.item.text for piece in made.pieces)
     assert len(made.of(*STORED, "more")) == max(size, len(STORED))
-    assert {piece.name for piece in made.of("place")} >= {name for name, _ in scopes.places()}
+    assert {piece.name for piece in made.of("place")} >= {name for name, _ in scopes.make_places()}
 
 
 def test_pairs_differ_in_one_respect_only_and_all_names_are_there_at_every_size() -> None:
-    named = list(scopes.pairs())
+    named = list(scopes.make_pairs())
     for name, first, second in named:
         family, respect, _ = name.split("-")
         assert [part for part in vars(first) if getattr(first, part) != getattr(second, part)] == [respect]
-        assert not applies(second, first) and applies(first, second) == (family == "nesting")
-    everything = [scope for _, *both in named for scope in both] + [scope for _, scope in scopes.places()]
+        assert not holds_at(second, first) and holds_at(first, second) == (family == "nesting")
+    everything = [scope for _, *both in named for scope in both] + [scope for _, scope in scopes.make_places()]
     assert len(set(everything)) == len(everything), "a leak between pairs would be taken for one inside a pair"
     for size in (4, DRILL.size):
         made = plan(size, 1)
@@ -63,7 +63,7 @@ def test_pairs_differ_in_one_respect_only_and_all_names_are_there_at_every_size(
 
 
 def test_places_are_told_apart_as_their_group_says() -> None:
-    placed = dict(scopes.places())
+    placed = dict(scopes.make_places())
     for respect in scopes.RESPECTS:
         names = [str(getattr(scope, respect)) for name, scope in placed.items() if name.startswith(f"length-{respect}")]
         cuts = [{name[:length] for name in names} for length in (*scopes.LENGTHS, 300)]
@@ -72,7 +72,7 @@ def test_places_are_told_apart_as_their_group_says() -> None:
     lattice = [scope for name, scope in placed.items() if group(name) == scopes.LATTICE]
     for respect in scopes.RESPECTS:
         siblings = [
-            one for one in lattice for two in around(one, to_pieces(lattice))
+            one for one in lattice for two in list_neighbours(one, to_pieces(lattice))
             if None not in (getattr(one, respect), getattr(two.item.scope, respect))
             and getattr(one, respect) != getattr(two.item.scope, respect)
         ]  # fmt: skip
@@ -114,7 +114,7 @@ def test_names_as_teams_have_them_are_the_same_to_whoever_reads_them_otherwise(
         return name
 
     for respect in scopes.TEAMS[family][0]:
-        group_of = (scope for name, scope in scopes.places() if name.startswith(f"{family}-{respect}."))
+        group_of = (scope for name, scope in scopes.make_places() if name.startswith(f"{family}-{respect}."))
         names = [str(getattr(scope, respect)) for scope in group_of]
         assert len(names) == len(set(names)) > len(set(map(tried, names)))
 

@@ -60,7 +60,7 @@ def test_noise_tells_nothing_but_lures_there_and_then_where_they_hold(name: str)
     classifier = Classifier(scenario)
     heard = in_scope(scenario)
     elsewhere = {fact.id for fact in scenario.facts if fact.id not in heard and not fact.erasable}
-    assert elsewhere == {fact.id for fact in noise.lures(scenario)}
+    assert elsewhere == {fact.id for fact in noise.list_lures(scenario)}
     for each in made(scenario, 300, 3):
         reading = classifier.read(each.item.text)
         assert reading.named <= elsewhere and not reading.unclear, each.item.text
@@ -73,7 +73,7 @@ def test_noise_tells_nothing_but_lures_there_and_then_where_they_hold(name: str)
 
 def test_a_text_that_says_more_than_its_lure_is_dropped() -> None:
     runbook = story(RUNBOOK)
-    lure, *_ = noise.lures(runbook)
+    lure, *_ = noise.list_lures(runbook)
     heard = next(fact for fact in runbook.facts if fact.id in in_scope(runbook))
     said = {"text": f"{lure.plain.text}, {heard.plain.text}"}
     wordy = lure.model_copy(update=dict.fromkeys(("identifier", "plain", "paraphrase"), Text.model_validate(said)))
@@ -109,7 +109,7 @@ def test_a_tenth_are_lures_as_long_as_there_are_words_for_them() -> None:
     said = [each for seed in range(5) for each in made(runbook, 100, seed)]
     found = [each.item.text for each in said if classifier.read(each.item.text).asserted]
     assert 25 < len(found) < 75
-    assert set(found) <= {text.text for fact in noise.lures(runbook) for text in fact.own_texts()}
+    assert set(found) <= {text.text for fact in noise.list_lures(runbook) for text in fact.own_texts()}
     learnt = {runbook.by_id[name].phrase(step.stratum).text for _, step in runbook.steps() if isinstance(step, Learn)
               for name in step.facts}  # fmt: skip
     assert not learnt & set(found)
@@ -156,11 +156,14 @@ def test_a_source_of_noise_is_a_line_that_was_there_and_says_something() -> None
 @pytest.mark.slow
 def test_noise_is_about_another_topic_or_names_another_repository() -> None:
     for scenario, _ in loaded().values():
-        topics, own = donors.topics(scenario), {fact.id for fact in noise.lures(scenario)}
-        others = {str(each.home.repo) for each in donors.strangers(scenario)}
+        topics, own = donors.list_topics(scenario), {fact.id for fact in noise.list_lures(scenario)}
+        others = {str(each.home.repo) for each in donors.list_strangers(scenario)}
         for each in made(scenario, 100, 1):
             text = each.item.text
-            if donors.is_related(donors.words(text), topics) and not Classifier(scenario).read(text).asserted & own:
+            if (
+                donors.is_related(donors.split_words(text), topics)
+                and not Classifier(scenario).read(text).asserted & own
+            ):
                 assert any(donors.mentions(text, name) for name in others), text
 
 

@@ -25,7 +25,7 @@ STORIES = [loader.read(path) for path in loader.find(paths.TASKS)]
 
 def planned(*backends: str, **more: object) -> list[Trial]:
     specs = tuple(registry.parse(text) for text in backends)
-    return plan.trials(Selection.model_validate({"backends": specs, **more}), STORIES[:1])
+    return plan.list_trials(Selection.model_validate({"backends": specs, **more}), STORIES[:1])
 
 
 def rows(trials: list[Trial]) -> list[tuple[str | None, str | None, int]]:
@@ -48,7 +48,7 @@ def test_cold_and_bounds_come_first_then_backend_by_backend() -> None:
 
 def test_every_scenario_and_every_seed_is_played() -> None:
     selection = Selection(backends=(Spec(adapter="none"),), writes=("append",), noise=(0,), seeds=(1, 2))
-    trials = plan.trials(selection, STORIES)
+    trials = plan.list_trials(selection, STORIES)
     assert [(trial.scenario, trial.seed) for trial in trials[::4]] == [
         (story.id, seed) for story in STORIES for seed in (1, 2)
     ]
@@ -92,11 +92,11 @@ def part(
     backend = describe("none").model_copy(update={"version": version})
     base = {"backend": "none", "scenario": scenario.id, "write_policy": "append", "noise": 3, "seed": 1}
     trial = Trial.model_validate({**base, "reader": "scripted", "k": 5, "budget": 800, **changes})
-    return plan.part(trial, Story(scenario, repo), backend, source, embedder)
+    return plan.make_part(trial, Story(scenario, repo), backend, source, embedder)
 
 
 def identity(made: Part) -> str:
-    return plan.identity(made.trial, made.digests)
+    return plan.compute_identity(made.trial, made.digests)
 
 
 def test_equal_plans_are_the_same_trial_and_any_change_is_another(story: tuple[Scenario, Repo]) -> None:
@@ -122,7 +122,7 @@ def test_the_digests_name_everything_that_an_outcome_depends_on(story: tuple[Sce
     scenario, repo = story
     wanted = {"protocol", "scenario", "fixture", "noise", "reader", "adapter", "backend", "settings", "embedder"}
     assert set(part(story).digests) == wanted
-    cold = plan.part(part(story).trial, Story(scenario, repo), None, "", "e")
+    cold = plan.make_part(part(story).trial, Story(scenario, repo), None, "", "e")
     assert set(cold.digests) == {"protocol", "scenario", "fixture", "noise", "reader"}
 
 
@@ -163,7 +163,7 @@ def test_the_noise_of_a_story_is_made_once_for_all_of_its_trials(
     monkeypatch.setattr(noise, "generate", counted)
     shared, trial = Story(scenario, repo), part(story, noise=4).trial
     made.clear()
-    parts = [plan.part(trial, shared, None, "", "e") for _ in range(3)]
+    parts = [plan.make_part(trial, shared, None, "", "e") for _ in range(3)]
     assert made == [4] and len({id(each.noise) for each in parts}) == 1
 
 

@@ -95,7 +95,9 @@ def test_who_would_wait_for_a_server_is_passed_over_while_there_are_others_near(
 ) -> None:
     executor = FakeExecutor()
     executor.alone = alone
-    playables = {label: replace(local.playable("bm25"), server=_serve(server)) for label, server in SERVERS.items()}
+    playables = {
+        label: replace(local.make_playable("bm25"), server=_serve(server)) for label, server in SERVERS.items()
+    }
     runner = Runner(
         Folder(tmp_path / "run"),
         Selection(backends=()),

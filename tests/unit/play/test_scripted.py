@@ -215,4 +215,4 @@ def test_exploration_ranks_by_words_and_ties_by_path(story: tuple[Scenario, Repo
     assert explorer.rank(commit, "deploy platform")[0] == "docs/deploy.md"
     assert explorer.rank(commit, "zzz qqq") == explorer.rank(commit, "") == []
     assert explorer.rank(commit, "Order TARGET")[0] == "ops/order.toml"
-    assert explore.words("ops/order.toml [ship] Über") == ["ops", "order", "toml", "ship", "ber"]
+    assert explore.split_words("ops/order.toml [ship] Über") == ["ops", "order", "toml", "ship", "ber"]

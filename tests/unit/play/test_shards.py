@@ -72,7 +72,7 @@ def test_the_merged_run_is_the_whole_one_but_for_its_id_and_command(
     merged = shards.merge([shard(whole, number) for number in order], tmp_path / "out")
     assert merged.read().model_copy(update=OWN) == whole.read().model_copy(update=OWN)
     assert merged.read().id == merged.root.name and "2 of 2 shards" in merged.read().command
-    one, other = (statements.results(folder) for folder in (whole, merged))
+    one, other = (statements.compute_results(folder) for folder in (whole, merged))
     assert one.model_copy(update={"run": one.run.model_copy(update=OWN)}) == other.model_copy(
         update={"run": other.run.model_copy(update=OWN)}
     )
@@ -80,7 +80,7 @@ def test_the_merged_run_is_the_whole_one_but_for_its_id_and_command(
 
 def test_a_missing_shard_is_said_and_stays_said(whole: Folder, tmp_path: Path) -> None:
     merged = shards.merge([shard(whole, 2, 3)], tmp_path / "out")
-    assert merged.read().missing == statements.results(merged).run.missing == ("1/3", "3/3")
+    assert merged.read().missing == statements.compute_results(merged).run.missing == ("1/3", "3/3")
     assert {trial.scenario for trial in merged.read().trials} == {"rename/twin"}
 
 
@@ -179,7 +179,7 @@ def test_a_damaged_shard_is_said_in_one_line(
     if code == 2:
         assert len(lines) == 1 and str(parts[1]) in lines[0] and not list((tmp_path / "out").glob("*"))
     else:
-        results = statements.results(Folder((tmp_path / "out" / "latest").resolve()))
+        results = statements.compute_results(Folder((tmp_path / "out" / "latest").resolve()))
         broken = {cell.trial for cell in results.cells if cell.status in ("not-run", "incomplete")}
         assert len(broken) == 1 and {cell.status for cell in results.cells} > {"complete"}
 
@@ -189,7 +189,7 @@ def test_a_damaged_blob_takes_the_place_of_no_whole_one(whole: Folder, tmp_path:
     parts = [shard(whole, 1), shard(whole, 2)]
     for blob in (parts[damaged - 1] / "blobs").glob("*/*"):
         blob.write_bytes(b"?")
-    results = statements.results(shards.merge(parts, tmp_path / "out"))
+    results = statements.compute_results(shards.merge(parts, tmp_path / "out"))
     assert not results.run.problems and {cell.status for cell in results.cells} == {"complete"}
 
 
@@ -197,7 +197,7 @@ def test_a_damaged_blob_takes_the_place_of_no_whole_one(whole: Folder, tmp_path:
 
 
 def test_logs_without_a_seal_are_counted_and_said(whole: Folder) -> None:
-    assert statements.results(whole).run.unsealed == 0
+    assert statements.compute_results(whole).run.unsealed == 0
     path = log_of(whole.root)
     old = re.sub(rb'\{"n":\d+,', b"{", path.read_bytes(), flags=re.MULTILINE)
     old = re.sub(rb',"troubles".*\}$', b"}", old.rstrip()).replace(b'"log_schema":2', b'"log_schema":1')

@@ -24,10 +24,10 @@ from harness.play import controls, noise, plan
 from harness.play.backends import Playable, describe_all
 from harness.play.environment import Control, Environment, Settings
 from harness.play.executor import Threads
-from harness.play.plan import identity as of_digests
+from harness.play.plan import compute_identity as of_digests
 from harness.play.runner import AnyTrial
 from harness.play.story import Story
-from harness.play.trial import identity, play_trial
+from harness.play.trial import compute_identity, play_trial
 from tasks import loader
 from tests.support.fakes import FakeEmbedder
 from tests.support.logs import canonical
@@ -95,7 +95,7 @@ def test_the_identity_of_a_trial_is_known_without_playing_it(
     settings = Settings(tmp_path, playables, {story.scenario.id: story}, FakeEmbedder)
     trials = [trial(story, None), trial(story, "oracle"), trial(story, "notes")]
     both: list[AnyTrial] = [*trials, DRILL]
-    told = [identity(each, settings) for each in both]
+    told = [compute_identity(each, settings) for each in both]
     assert not [*tmp_path.iterdir()]
     with Environment(settings) as environment:
         logs = [read(play_trial(each, environment), environment.blobs) for each in trials]
@@ -105,7 +105,7 @@ def test_the_identity_of_a_trial_is_known_without_playing_it(
         of_digests(drilled.trial, drilled.drilled.digests),
     ]
     edited = {**playables, "notes": replace(playables["notes"], source="another")}
-    others = [identity(each, replace(settings, playables=edited)) for each in both]
+    others = [compute_identity(each, replace(settings, playables=edited)) for each in both]
     assert [same == other for same, other in zip(told, others, strict=True)] == [True, True, False, False]
 
 

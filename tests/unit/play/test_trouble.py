@@ -28,7 +28,7 @@ from harness.log.reader import read
 from harness.machine import git, leftovers
 from harness.metrics import faults
 from harness.model.backend import Fault
-from harness.model.dates import moment
+from harness.model.dates import parse_moment
 from harness.play import trouble
 from harness.play.store import Hindered
 from tests.support.logs import Tape
@@ -127,15 +127,15 @@ DATES = (
 
 
 def test_dates_of_every_form_can_be_put_in_order() -> None:
-    found = [when for text in DATES if (when := moment(text))]
+    found = [when for text in DATES if (when := parse_moment(text))]
     assert len(found) == 8 and all(one <= other for one, other in pairwise(sorted(found)))
-    assert moment("2025-01-01T00:00:00") == datetime(2025, 1, 1, tzinfo=UTC)
-    assert moment("0001-01-01T00:00:00") is not None and moment("2025-06-30T23:59:60Z") is None
+    assert parse_moment("2025-01-01T00:00:00") == datetime(2025, 1, 1, tzinfo=UTC)
+    assert parse_moment("0001-01-01T00:00:00") is not None and parse_moment("2025-06-30T23:59:60Z") is None
 
 
 @given(st.text() | st.datetimes(timezones=st.none() | st.timezones()).map(datetime.isoformat))
 def test_no_date_is_an_error(text: str) -> None:
-    assert (moment(text) or datetime.min.replace(tzinfo=UTC)) >= datetime.min.replace(tzinfo=UTC)
+    assert (parse_moment(text) or datetime.min.replace(tzinfo=UTC)) >= datetime.min.replace(tzinfo=UTC)
 
 
 # --- folders --------------------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def test_a_low_limit_is_one_line(tmp_path: Path, shell: str, says: str) -> None:
 )
 def test_a_width_that_is_none_is_80(monkeypatch: pytest.MonkeyPatch, columns: str, width: int) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    assert common.terminal().width == width
+    assert common.open_terminal().width == width
 
 
 def test_a_folder_whose_name_cannot_be_written_down_is_refused(tmp_path: Path) -> None:

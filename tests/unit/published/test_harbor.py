@@ -16,7 +16,7 @@ import pytest
 
 from harness import paths
 from harness.model.job import Edit, Job
-from harness.play.engine import canaries
+from harness.play.engine import make_canaries
 from harness.play.story import Story
 from harness.published import harbor
 from harness.repo import checks
@@ -158,7 +158,7 @@ def test_the_agent_sees_no_answer_and_cold_no_memory(stories: list[Story], expor
 
 def test_the_notes_end_with_the_job_and_hold_nothing_forgotten(stories: list[Story], exported: Path) -> None:
     for story in (each.salt(harbor.SEED) for each in stories):
-        marks = canaries(story.scenario, harbor.SEED)
+        marks = make_canaries(story.scenario, harbor.SEED)
         for session, job in story.scenario.jobs():
             task = exported / f"{story.scenario.id.replace('/', '-')}-{job.id}-warm"
             notes = (task / "environment" / "memory" / "NOTES.md").read_text("utf-8")
@@ -174,7 +174,7 @@ def test_the_notes_end_with_the_job_and_hold_nothing_forgotten(stories: list[Sto
                 )
                 assert not (forgotten and mark in notes)
     texts = [path.read_text("utf-8") for path in exported.glob("secret-*/environment/memory/NOTES.md")]
-    known = [mark for story in stories for mark in canaries(story.scenario, harbor.SEED).values()]
+    known = [mark for story in stories for mark in make_canaries(story.scenario, harbor.SEED).values()]
     assert any(mark in text for text in texts for mark in known), "what was not forgotten is there"
 
 
@@ -197,7 +197,7 @@ def test_what_was_forgotten_before_the_job_is_not_in_its_notes() -> None:
     *before, third = STORY.sessions
     job, forget = third.steps
     turned = third.model_copy(update={"steps": (forget, job)})
-    marks = canaries(STORY, harbor.SEED)
+    marks = make_canaries(STORY, harbor.SEED)
     for session, kept in ((third, True), (turned, False)):
         told = STORY.model_copy(update={"sessions": (*before, session)})
         notes = "".join(harbor.list_notes(told, session, told.jobs()[-1][1]))
@@ -212,7 +212,7 @@ def test_an_export_that_is_interrupted_leaves_nothing_in_the_way_of_the_next(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(harbor, "_instruct", interrupted)
+        patched.setattr(harbor, "_write_instruction", interrupted)
         harbor.export(tmp_path / "tasks", stories[:1])
     assert not [*tmp_path.iterdir()]
     assert harbor.export(tmp_path / "tasks", stories[:1]).jobs

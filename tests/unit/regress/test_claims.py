@@ -78,11 +78,11 @@ def test_a_pair_is_read_from_the_claims_side(tmp_path: Path) -> None:
 
 
 def test_the_page_tells_each_claim_and_that_all_else_was_found_by_looking(tmp_path: Path) -> None:
-    text = page.page(judge(tmp_path, CLAIM), ())
+    text = page.write_page(judge(tmp_path, CLAIM), ())
     told = text.partition('id="claims"')[2].partition("</ul>")[0]
     assert "held" in told and "More decisions are right with it." in told and "found by looking" in told
     assert "better in 0 and 12 of 12 stories" in told
-    assert 'id="claims"' not in page.page(made(), ())
+    assert 'id="claims"' not in page.write_page(made(), ())
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from harness.log.folder import Folder
 from harness.model.results import Results
 from harness.regress import baseline
 from harness.regress.baseline_files import Side
-from harness.regress.comparison_page import page
+from harness.regress.comparison_page import write_page
 from harness.report import write
 from harness.report.model import evidence
 from tests.support.logs import NEW, OLD
@@ -26,18 +26,18 @@ GOOD, BAD = (20, 20), (5, 20)
 
 
 def side(made: Results) -> Side:
-    return Side(baseline.of(made), made)
+    return Side(baseline.make_baseline(made), made)
 
 
 def told(old: Results, new: Results) -> str:
-    text = re.sub(r"<style>.*?</style>|<[^>]*>", " ", page(side(old), side(new)), flags=re.DOTALL)
+    text = re.sub(r"<style>.*?</style>|<[^>]*>", " ", write_page(side(old), side(new)), flags=re.DOTALL)
     return " ".join(unescape(text).split())
 
 
 def test_the_worst_regression_stands_first() -> None:
     old = results({"x": {"recall": [GOOD] * 12, "jobs_done": [GOOD] * 12}, "y": {"recall": [BAD] * 12}})
     new = results({"x": {"recall": [BAD] * 12, "jobs_done": [GOOD] * 12}, "y": {"recall": [GOOD] * 12}})
-    text = page(side(old), side(new))
+    text = write_page(side(old), side(new))
     rows = re.findall(r'<th scope="row">(\w+)</th><td data-head="measure"><span[^>]*>([^<]*)', text)
     assert rows == [("x", "answers recalled"), ("y", "answers recalled")]
     said = told(old, new)
@@ -74,7 +74,9 @@ def test_another_reader_leaves_the_drills_to_compare() -> None:
 
 
 def test_a_hostile_name_is_harmless() -> None:
-    text = page(side(results({HOSTILE: {"recall": [GOOD] * 12}})), side(results({HOSTILE: {"recall": [BAD] * 12}})))
+    text = write_page(
+        side(results({HOSTILE: {"recall": [GOOD] * 12}})), side(results({HOSTILE: {"recall": [BAD] * 12}}))
+    )
     assert "\x1b" not in text and "\u202e" not in text and "<img" not in text
 
 

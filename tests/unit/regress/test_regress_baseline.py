@@ -30,7 +30,7 @@ def row(found: Baseline, name: str) -> StoryRow:
 
 
 def test_it_holds_backends_under_test_by_scenario_and_no_controls(results: Results) -> None:
-    found = baseline.of(results)
+    found = baseline.make_baseline(results)
     assert [(each.backend, each.version) for each in found.entrants] == [("keeper", "1"), ("store", "1")]
     assert [story.id for story in found.stories] == sorted(story.id for story in results.stories)
     rows = {(row.backend, row.measure): row for row in found.rows}
@@ -42,45 +42,45 @@ def test_it_holds_backends_under_test_by_scenario_and_no_controls(results: Resul
 
 
 def test_one_row_a_line_and_read_again_as_it_was(results: Results) -> None:
-    found = baseline.of(results)
-    text = baseline_files.text(found)
+    found = baseline.make_baseline(results)
+    text = baseline_files.write_text(found)
     assert baseline_files.read(text.encode(), "b.json") == found
-    assert text == baseline_files.text(baseline_files.read(text.encode(), "b.json"))
+    assert text == baseline_files.write_text(baseline_files.read(text.encode(), "b.json"))
     lines = [json.loads(line.rstrip(",")) for line in text.splitlines() if line.startswith("{") and '"backend"' in line]
     assert len(lines) == len(found.entrants) + len(found.rows) + len(found.trust) + len(found.contrasts)
 
 
 def test_it_holds_each_policy_that_was_played_beside_the_primary_ones(results: Results) -> None:
-    found = baseline.of(results)
+    found = baseline.make_baseline(results)
     shown = {(each.write_policy, each.read_policy, each.noise) for each in results.contrasts if not each.primary}
     assert {(row.write, row.read, row.noise) for row in found.contrasts} == shown and len(shown) > 1
     for policies in (Policies(*each) for each in shown):
-        then, now = found.under(policies), baseline.under(results, policies)
+        then, now = found.under(policies), baseline.select_policies(results, policies)
         mine = [row for row in now.rows if row.measure in CONTRASTED]
         assert list(then.rows) == mine and then.conditions == now.conditions
     assert found.under(Policies.of(results.run.conditions)) == found
 
 
 def test_a_baseline_of_a_coldwarm_that_kept_the_primary_policies_only_is_read_as_it_was(results: Results) -> None:
-    older = baseline.of(results.model_copy(update={"contrasts": ()}))
-    assert "contrasts" not in baseline_files.text(older)
-    assert baseline_files.read(baseline_files.text(older).encode(), "b.json") == older
+    older = baseline.make_baseline(results.model_copy(update={"contrasts": ()}))
+    assert "contrasts" not in baseline_files.write_text(older)
+    assert baseline_files.read(baseline_files.write_text(older).encode(), "b.json") == older
     committed = baseline_files.load(ROOT / "reports" / "baseline.json")
     assert committed.rows and committed.trust
 
 
 @given(st.lists(SAID, min_size=1, max_size=6), SAID)
 def test_every_kind_of_number_and_word_survives_the_file(points: list[Said], drilled: Said) -> None:
-    found = baseline.of(results({"x": {"recall": points}}, {"x": {"writes_kept": drilled}}))
-    assert baseline_files.read(baseline_files.text(found).encode(), "b.json") == found
+    found = baseline.make_baseline(results({"x": {"recall": points}}, {"x": {"writes_kept": drilled}}))
+    assert baseline_files.read(baseline_files.write_text(found).encode(), "b.json") == found
     for said, point in zip(points, row(found, "recall").points, strict=True):
         told = measure(said)
         assert baseline.value(point) == pytest.approx(told.value if isinstance(told, Measured) else None)
 
 
 def test_an_edited_one_is_refused_and_a_reformatted_one_is_not(results: Results) -> None:
-    text = baseline_files.text(baseline.of(results))
-    assert baseline_files.read(json.dumps(json.loads(text)).encode(), "b.json") == baseline.of(results)
+    text = baseline_files.write_text(baseline.make_baseline(results))
+    assert baseline_files.read(json.dumps(json.loads(text)).encode(), "b.json") == baseline.make_baseline(results)
     line = next(line for line in text.splitlines() if '"measure": "recall"' in line)
     for old, new in (("9.9", "9.8"), (line, line.replace("[", "[0, ", 1)), (line + "\n", "")):
         assert old in text
@@ -101,7 +101,11 @@ def test_a_run_is_read_from_its_results_and_a_folder_without_says_what_to_do(res
     with pytest.raises(RegressError, match="No such file or directory; write it by `coldwarm score`"):
         baseline_files.load(tmp_path)
     (tmp_path / "results.json").write_text(results.model_dump_json(by_alias=True))
-    assert baseline_files.load(tmp_path) == baseline_files.load(tmp_path / "results.json") == baseline.of(results)
+    assert (
+        baseline_files.load(tmp_path)
+        == baseline_files.load(tmp_path / "results.json")
+        == baseline.make_baseline(results)
+    )
 
 
 @pytest.mark.parametrize("part", [{"shard": "1/2"}, {"missing": ("2/2",)}])
@@ -119,6 +123,6 @@ def test_seeds_are_averaged_and_the_worst_word_stands_for_several() -> None:
         cell.model_copy(update={"id": f"{cell.id}-2", "measures": {"recall": measure(each)}})
         for cell, each in zip(made.cells, said, strict=True)
     ]
-    found = baseline.of(made.model_copy(update={"cells": (*made.cells, *again)}))
+    found = baseline.make_baseline(made.model_copy(update={"cells": (*made.cells, *again)}))
     assert row(found, "recall").points == (0.625, "failed")
     assert found.entrants[0].cells == (("x-0", "x-0-2"), ("x-1", "x-1-2"))

@@ -111,10 +111,10 @@ def test_no_file_is_more_than_one_line_of_error(lines: list[str]) -> None:
 
 
 def judge(text: str, new: Results, old: Results | None = None) -> list[GateVerdict]:
-    before = baseline.of(old) if old else None
+    before = baseline.make_baseline(old) if old else None
     if before:
-        now = baseline.of(new)
-        found = {"baseline": pairing.against(before, now), "changes": pairing.changes(before, now)}
+        now = baseline.make_baseline(new)
+        found = {"baseline": pairing.judge_comparability(before, now), "changes": pairing.list_changes(before, now)}
         new = new.model_copy(update=found)
     return list(gate_verdicts.judge(gates.read(text.encode(), "gates.toml"), new, before))
 

@@ -25,7 +25,7 @@ GOOD, BAD = (20, 20), (5, 20)
 
 
 def changes(old: Results, new: Results) -> dict[tuple[str, str], Change]:
-    found = pairing.changes(baseline.of(old), baseline.of(new))
+    found = pairing.list_changes(baseline.make_baseline(old), baseline.make_baseline(new))
     assert len({(each.backend, each.measure) for each in found}) == len(found)
     return {(each.backend, each.measure): each for each in found}
 
@@ -148,18 +148,20 @@ def test_an_exact_number_that_became_a_lower_bound_is_gone_and_no_improvement() 
     ],
 )
 def test_other_conditions_compare_nothing(condition: dict[str, Any], said: str) -> None:
-    old, new = (baseline.of(results({"x": {"recall": [GOOD] * 3}}, **more)) for more in ({}, condition))
-    assert pairing.against(old, new).differs == (said,) and pairing.changes(old, new) == ()
+    old, new = (baseline.make_baseline(results({"x": {"recall": [GOOD] * 3}}, **more)) for more in ({}, condition))
+    assert pairing.judge_comparability(old, new).differs == (said,) and pairing.list_changes(old, new) == ()
 
 
 def test_a_level_of_noise_beside_the_headline_changes_nothing() -> None:
-    old, new = (baseline.of(results({"x": {"recall": [GOOD] * 3}}, noise=levels)) for levels in ((0,), (0, 9)))
-    assert pairing.against(old, new).differs == ()
+    old, new = (
+        baseline.make_baseline(results({"x": {"recall": [GOOD] * 3}}, noise=levels)) for levels in ((0,), (0, 9))
+    )
+    assert pairing.judge_comparability(old, new).differs == ()
 
 
 def test_runs_of_two_suites_say_so_instead_of_calling_every_measure_vanished() -> None:
     usual, deep = (
-        baseline.of(results({"x": {"recall": [GOOD] * 3}}, drills)).model_copy(
+        baseline.make_baseline(results({"x": {"recall": [GOOD] * 3}}, drills)).model_copy(
             update={
                 "suite": Suite(version=version, digest=version, split="all"),
                 "stories": tuple(StoredStory(id=f"{version}/{at}", digest="d") for at in range(3)),
@@ -168,16 +170,18 @@ def test_runs_of_two_suites_say_so_instead_of_calling_every_measure_vanished() -
         for version, drills in (("3", {"x": {"writes_kept": (20, 20)}}), ("deep-1", {"x": {"writes_kept": (3, 20)}}))
     )
     said = "suite 3 then, deep-1 now: they have no story in common, so that none is compared"
-    assert pairing.against(usual, deep).differs == (said,)
-    assert [each.measure for each in pairing.changes(usual, deep)] == ["writes_kept"], "drills know no suite"
+    assert pairing.judge_comparability(usual, deep).differs == (said,)
+    assert [each.measure for each in pairing.list_changes(usual, deep)] == ["writes_kept"], "drills know no suite"
     alone = deep.model_copy(update={"stories": (), "rows": ()})
-    assert pairing.against(usual, alone).differs == (), "without stories there is no other suite"
+    assert pairing.judge_comparability(usual, alone).differs == (), "without stories there is no other suite"
 
 
 def test_a_story_that_changed_is_in_no_pair_and_is_named() -> None:
     old = results({"x": {"recall": [GOOD] * 12}})
     new = results({"x": {"recall": [BAD, *[GOOD] * 11]}}, digests={0: "another"})
-    assert pairing.against(baseline.of(old), baseline.of(new)).retold == ("rename/story-00",)
+    assert pairing.judge_comparability(baseline.make_baseline(old), baseline.make_baseline(new)).retold == (
+        "rename/story-00",
+    )
     found = changes(old, new)["x", "recall"]
     assert (found.scenarios, found.difference, found.broken, found.vanished) == (11, 0, (), ())
     every = changes(old, results({"x": {"recall": [BAD] * 12}}, digests=dict.fromkeys(range(12), "other")))
@@ -185,17 +189,19 @@ def test_a_story_that_changed_is_in_no_pair_and_is_named() -> None:
 
 
 def test_a_measure_of_which_no_formula_is_known_is_not_compared() -> None:
-    old = baseline.of(results({"x": {"recall": [GOOD] * 3}}, {"x": {"lost_by_kill": (0, 20)}}))
+    old = baseline.make_baseline(results({"x": {"recall": [GOOD] * 3}}, {"x": {"lost_by_kill": (0, 20)}}))
     for side in (old.model_copy(update={"definitions": {}}), old):
-        found = pairing.changes(side, old.model_copy(update={"definitions": {}}))
+        found = pairing.list_changes(side, old.model_copy(update={"definitions": {}}))
         assert {each.verdict for each in found} == {"not-comparable"} and "does not know" in found[0].reason
 
 
 def test_another_definition_is_another_measure() -> None:
-    old = baseline.of(results({"x": {"recall": [GOOD] * 3, "harm": [GOOD] * 3}}, {"x": {"lost_by_kill": (0, 20)}}))
+    old = baseline.make_baseline(
+        results({"x": {"recall": [GOOD] * 3, "harm": [GOOD] * 3}}, {"x": {"lost_by_kill": (0, 20)}})
+    )
     for name in ("recall", "lost_by_kill"):
         new = old.model_copy(update={"definitions": {**old.definitions, name: 99}})
-        found = {each.measure: each for each in pairing.changes(old, new)}
+        found = {each.measure: each for each in pairing.list_changes(old, new)}
         assert found[name].verdict == "not-comparable" and "then, 99 now" in found[name].reason
         assert found["harm"].verdict == "no-difference-shown"
 
@@ -295,8 +301,10 @@ def test_upgrades_from_different_releases_are_not_compared_in_two_runs_and_are_o
     name = "x", "kept_after_upgrade"
     assert changes(old, same)[name].verdict == "worse"
     assert changes(old, other)[name].verdict == "not-comparable"
-    rungs = (releases.side(Side(baseline.of(made), made, None), "x", "x").baseline for made in (old, other))
-    assert {each.verdict for each in pairing.changes(*rungs) if each.drill} == {"worse"}
+    rungs = (
+        releases.make_side(Side(baseline.make_baseline(made), made, None), "x", "x").baseline for made in (old, other)
+    )
+    assert {each.verdict for each in pairing.list_changes(*rungs) if each.drill} == {"worse"}
 
 
 # --- versions -----------------------------------------------------------------------------------------------------
@@ -309,12 +317,12 @@ def only_drilled(version: str | None) -> Results:
 
 
 def test_the_version_of_a_backend_that_was_only_drilled_is_that_of_its_drills() -> None:
-    old, new, before = (baseline.of(only_drilled(version)) for version in ("1.0", "2.0", None))
-    assert pairing.against(old, new).versions == {"x": ("1.0", "2.0")}
-    assert pairing.against(before, new).versions == {"x": ("", "2.0")}
+    old, new, before = (baseline.make_baseline(only_drilled(version)) for version in ("1.0", "2.0", None))
+    assert pairing.judge_comparability(old, new).versions == {"x": ("1.0", "2.0")}
+    assert pairing.judge_comparability(before, new).versions == {"x": ("", "2.0")}
 
 
 def test_a_run_that_went_on_after_an_upgrade_names_both_versions() -> None:
     made = results({"x": {"recall": [GOOD]}}, {"x": {"writes_kept": (20, 20)}}, version="1.0")
     cells = tuple(cell.model_copy(update={"version": "2.0"}) for cell in made.trust)
-    assert baseline.of(made.model_copy(update={"trust": cells})).entrants[0].version == "1.0 and 2.0"
+    assert baseline.make_baseline(made.model_copy(update={"trust": cells})).entrants[0].version == "1.0 and 2.0"

@@ -15,10 +15,10 @@ HOSTILE = "\x1b[31mred\u202e[bold]"
 
 
 def printed(old: Results, new: Results) -> str:
-    before, now = baseline.of(old), baseline.of(new)
+    before, now = baseline.make_baseline(old), baseline.make_baseline(new)
     out = io.StringIO()
     console = Console(file=out, width=80, color_system=None)
-    comparison_table.show(pairing.against(before, now), now.run, pairing.changes(before, now), console)
+    comparison_table.show(pairing.judge_comparability(before, now), now.run, pairing.list_changes(before, now), console)
     assert max(map(len, out.getvalue().splitlines())) <= 80
     return out.getvalue()
 

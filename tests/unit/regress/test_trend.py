@@ -22,7 +22,7 @@ def made(run: str, *said: Said, **more: Any) -> Results:
 
 
 def collect(*runs: Results, measure: str = "recall") -> Trend:
-    return trend.collect(trend.order([baseline.of(each) for each in runs]), measure)
+    return trend.collect(trend.order([baseline.make_baseline(each) for each in runs]), measure)
 
 
 def test_runs_stand_in_the_order_of_the_dates_in_their_names() -> None:
@@ -74,10 +74,11 @@ def test_drills_are_joined_where_they_were_played_alike() -> None:
 
 def test_the_page_draws_a_panel_a_backend_and_shows_every_number() -> None:
     runs: list[Baseline] = [
-        baseline.of(results({name: {"recall": [(at, 9)]} for name in ("<b>x", "y")}, run=f"r{at}")) for at in (3, 7)
+        baseline.make_baseline(results({name: {"recall": [(at, 9)]} for name in ("<b>x", "y")}, run=f"r{at}"))
+        for at in (3, 7)
     ]
-    page = trend_page.page(runs, [trend.collect(runs, "recall")])
-    assert page == trend_page.page(runs, [trend.collect(runs, "recall")]) and "<b>x" not in page
+    page = trend_page.write_page(runs, [trend.collect(runs, "recall")])
+    assert page == trend_page.write_page(runs, [trend.collect(runs, "recall")]) and "<b>x" not in page
     assert re.findall(r'<td class="n">(\d/9)', page) == ["3/9", "7/9", "3/9", "7/9"]
     assert page.count("<svg") == 1 and "In the first and in the last run: " in page
 
@@ -85,7 +86,7 @@ def test_the_page_draws_a_panel_a_backend_and_shows_every_number() -> None:
 def test_the_command_reads_baselines_and_refuses_what_says_nothing(tmp_path: Path) -> None:
     files = [tmp_path / f"{at}.json" for at in (1, 2)]
     for at, file in enumerate(files):
-        file.write_text(baseline_files.text(baseline.of(made(f"run-{at}", (at, 2)))))
+        file.write_text(baseline_files.write_text(baseline.make_baseline(made(f"run-{at}", (at, 2)))))
     words = ["trend", *map(str, files)]
     done = CliRunner().invoke(commands, [*words, "--html", str(tmp_path / "t.html")])
     assert done.exit_code == 0 and "0/2 -> 1/2" in done.stdout and (tmp_path / "t.html").exists()

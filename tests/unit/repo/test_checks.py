@@ -168,7 +168,7 @@ def test_an_edit_follows_no_link_and_leads_nowhere_else(tmp_path: Path, path: st
     assert list(outside.iterdir()) == [] and not (tmp_path / "new.txt").exists()
 
 
-@pytest.mark.skipif(not bubblewrap.available(), reason="no bubblewrap")
+@pytest.mark.skipif(not bubblewrap.is_available(), reason="no bubblewrap")
 def test_a_check_sees_its_work_tree_and_no_network(repo: Repo, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("text")
     for command in (
@@ -186,7 +186,7 @@ def test_a_check_sees_its_work_tree_and_no_network(repo: Repo, tmp_path: Path) -
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.skipif(not bubblewrap.available(), reason="no bubblewrap")
+@pytest.mark.skipif(not bubblewrap.is_available(), reason="no bubblewrap")
 def test_what_a_job_tells_git_to_run_is_contained_too(repo: Repo, tmp_path: Path) -> None:
     for name in ("core.fsmonitor", "diff.external"):
         done(repo, job(run=[["git", "config", name, f"touch {tmp_path}/new; touch ran; true"]]))

@@ -21,7 +21,7 @@ from harness.repo.checkout import Repo, build
 from harness.repo.desk import Desk, Refusal, open_desk
 from tests.unit.conftest import House
 
-contained = pytest.mark.skipif(not bubblewrap.available(), reason="bubblewrap is not here, or may not do its work")
+contained = pytest.mark.skipif(not bubblewrap.is_available(), reason="bubblewrap is not here, or may not do its work")
 SECRET = "what nobody at the desk may see"
 Escape = Callable[[Desk, Path, Path], Any]
 """The desk, its tree, and a folder outside of it."""

@@ -226,7 +226,9 @@ def _split(cell: str) -> tuple[str, str]:
 
 
 def read_summary(made: Results) -> dict[tuple[str, str], tuple[str, str]]:
-    lines = [line.strip("| ").split(" | ") for line in summary.summary(made).splitlines() if line.startswith("| ")]
+    lines = [
+        line.strip("| ").split(" | ") for line in summary.write_summary(made).splitlines() if line.startswith("| ")
+    ]
     heads, rows = lines[0], lines[2:]
     found = {}
     for name, *cells in rows:
@@ -244,7 +246,7 @@ NUMBER = re.compile(r'>(?:<span class="mark"[^>]*>[^<]*</span>)?([^<>]+)</(?:a|s
 
 def read_page(made: Results) -> dict[tuple[str, str], tuple[str, str]]:
     found = {}
-    for name, cells in ROW.findall(page.page(made)):
+    for name, cells in ROW.findall(page.write_page(made)):
         for judgement, head, told in CELL.findall(cells):
             text = next(each for each in NUMBER.findall(told) if each not in SHAPES.values())
             found[name, head] = "" if judgement == "open" else SHAPES[judgement], unescape(text)
@@ -279,12 +281,12 @@ def test_the_terminal_says_on_how_many_jobs_a_cost_rests_as_every_output_does(wi
     table = text.partition("\u25cf good")[0]
     assert re.findall(r"  (\S+ of 24 jobs)", table) == ["6 of 24 jobs", "12\u201318 of 24 jobs"]
     assert re.search(r"333\u2013500 .*\n.*12\u201318 of 24 jobs.*\n.*append 1,000", table)
-    for other in (summary.summary(paid()), page.page(paid())):
+    for other in (summary.write_summary(paid()), page.write_page(paid())):
         assert other.count("completes 12\u201318 of 24 jobs, no memory 6") == 1
 
 
 def test_terminal_summary_and_page_end_with_the_same_sentences(made: Results) -> None:
-    plain = [show(made, 200), summary.summary(made), unescape(re.sub(r"<[^>]+>", "", page.page(made)))]
+    plain = [show(made, 200), summary.write_summary(made), unescape(re.sub(r"<[^>]+>", "", page.write_page(made)))]
     for line in verdict.judge(made, board.collect(made)):
         assert all(line.text in " ".join(text.split()) for text in plain), line.text
 

@@ -21,7 +21,7 @@ SAYS = "No drill was played"
 
 def first(made: Results) -> str:
     """Its words, up to the statistics."""
-    text = html.page(made, ()).partition("<body>")[2].partition('id="needs"')[0]
+    text = html.write_page(made, ()).partition("<body>")[2].partition('id="needs"')[0]
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", text)).split())
 
 
@@ -55,10 +55,10 @@ def test_calls_that_failed_are_told_once_and_a_link_leads_there() -> None:
     )  # fmt: skip
     said = first(made(faults=(fault,)))
     assert said.count("boom") == 1 and said.index("boom") < said.index(SAYS)
-    text = html.page(made(faults=(fault,)), ())
+    text = html.write_page(made(faults=(fault,)), ())
     assert text.count('id="failed"') == 1 and 'href="#failed"' in text
     allowed = made(faults=(fault,), run=made().run.model_copy(update={"allowed_faults": {"x": 7}}))
-    text = html.page(allowed, ())
+    text = html.write_page(allowed, ())
     assert "boom" in text and 'id="failed"' not in text
 
 
@@ -78,4 +78,4 @@ def test_where_everything_failed_nothing_was_measured_and_there_is_no_table() ->
     board = scoreboard.collect(failed)
     assert board.empty
     assert next(line.text for line in verdict.judge(failed, board)).startswith("Nothing was measured of any backend.")
-    assert 'class="board"' not in html.page(failed, ())
+    assert 'class="board"' not in html.write_page(failed, ())

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from harness.model.results import Results
-from harness.report.charts import charts, growth
+from harness.report.charts import draw_charts, growth
 from harness.report.model import evidence
 from harness.report.model.growth import list_levels
 from harness.report.outputs import page as html
@@ -44,12 +44,12 @@ def test_controls_and_other_policies_are_left_out(grown: Results) -> None:
 
 def test_one_level_is_no_growth(results: Results) -> None:
     assert list_levels(results, list_samples("keeper")) == []
-    assert "growth" not in {chart.name for chart in charts(results)}
-    assert 'id="growth"' not in html.page(results) and 'href="#growth"' not in html.page(results)
+    assert "growth" not in {chart.name for chart in draw_charts(results)}
+    assert 'id="growth"' not in html.write_page(results) and 'href="#growth"' not in html.write_page(results)
 
 
 def test_the_chart_shows_its_table_and_says_both_ends(grown: Results) -> None:
-    [chart] = [each for each in charts(grown, list_samples("keeper")) if each.name == "growth"]
+    [chart] = [each for each in draw_charts(grown, list_samples("keeper")) if each.name == "growth"]
     rows = {(row[0], row[1]): row for row in chart.rows}
     assert len(rows) == 6 and rows["keeper", "1,000"][-1] == growth.NO_SAMPLE
     assert rows["keeper", "10,000"][-2:] == ("10.0", "2,001")

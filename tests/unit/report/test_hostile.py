@@ -32,7 +32,7 @@ COMMAND = re.compile(r"^\s*::|##\[|##vso\[|##teamcity\[", re.MULTILINE | re.IGNO
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = hostile_texts.run(tmp_path_factory.mktemp("hostile"))
-    return regress.judge_run(statements.results(folder), folder)
+    return regress.judge_run(statements.compute_results(folder), folder)
 
 
 def harmless(text: str) -> bool:
@@ -50,11 +50,11 @@ def test_there_are_enough_texts_of_every_kind() -> None:
     "text", [*hostile_texts.TEXTS.values(), hostile_texts.SURROGATE], ids=[*hostile_texts.TEXTS, "surrogate"]
 )
 def test_each_text_alone_is_made_harmless(text: str) -> None:
-    for shown in (words.visible(text, 300), words.plain(text, 300)):
+    for shown in (words.make_visible(text, 300), words.make_plain(text, 300)):
         assert harmless(shown) and len(shown.splitlines()) <= 1
         shown.encode()
-    assert not COMMAND.search(words.plain(text, 4000))
-    coded = markdown.code(text)
+    assert not COMMAND.search(words.make_plain(text, 4000))
+    coded = markdown.format_code(text)
     (row,) = [
         each for each in MarkdownIt().enable("table").parse(f"| x |\n| --- |\n| {coded} |") if each.type == "tbody_open"
     ]
@@ -66,7 +66,7 @@ def test_each_text_alone_is_made_harmless(text: str) -> None:
 
 def test_the_summary_is_the_markdown_that_was_meant(results: Results) -> None:
     """No link, no picture, no head, fence or rule that is not ours; every table has one width."""
-    text = markdown.summary(results)
+    text = markdown.write_summary(results)
     assert harmless(text)
     blocks = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
     kinds = {token.type for token in blocks}
@@ -96,7 +96,7 @@ def test_an_annotation_stays_one_command(results: Results) -> None:
     assert lines
     for line in lines:
         assert line.startswith("::error file=gates.toml,line=") and len(line.splitlines()) == 1 and harmless(line)
-    assert harmless(github.summary(markdown.summary(results)))
+    assert harmless(github.summary(markdown.write_summary(results)))
 
 
 @pytest.mark.parametrize("width", [80, 200])

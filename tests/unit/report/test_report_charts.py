@@ -20,8 +20,8 @@ from harness.model.cells import LayerLook, LayerRow, TrustCell
 from harness.model.results import Pooled, Results
 from harness.model.trial import READ_POLICIES, Interval, Measured, NotMeasured
 from harness.report import words
-from harness.report.charts import Chart, charts, cost_chart, frontier, policies, stale, work_chart
-from harness.report.charts.chart import STAR, counts, short, star
+from harness.report.charts import Chart, cost_chart, draw_charts, frontier, policies, stale, work_chart
+from harness.report.charts.chart import STAR, mark_oracle, parse_counts, shorten_name
 from harness.report.charts.sheet import SIZE, WIDTH, Scale, Sheet
 from harness.report.model.ways import WRITES, best_write, show_range
 
@@ -30,7 +30,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture(scope="module")
 def plain(folder: Folder) -> Results:
-    return statements.results(folder)
+    return statements.compute_results(folder)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def results(plain: Results) -> Results:
 @pytest.fixture(scope="module")
 def drawn(results: Results, folder: Folder) -> dict[str, Chart]:
     samples = [sample for log in folder.logs()[0].values() for sample in footprint.of_trial(log)]
-    return {chart.name: chart for chart in charts(results, samples)}
+    return {chart.name: chart for chart in draw_charts(results, samples)}
 
 
 def full(plain: Results) -> Results:
@@ -173,21 +173,21 @@ def test_colours_of_words_have_contrast_and_those_of_marks_enough(drawn: Mapping
 def test_drawing_ignores_and_keeps_the_users_style(results: Results) -> None:
     import matplotlib
 
-    before = charts(results)
+    before = draw_charts(results)
     with matplotlib.rc_context({"font.size": 30, "path.sketch": (1, 100, 2), "svg.fonttype": "path"}):
-        assert charts(results) == before
+        assert draw_charts(results) == before
         assert matplotlib.rcParams["font.size"] == 30
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=80))
 def test_a_hostile_name_is_text_and_stays_short(name: str) -> None:
     sheet = Sheet()
-    sheet.text(0, 10, short(name))
+    sheet.text(0, 10, shorten_name(name))
     sheet.mark(5, 5, "circle")
     root = ElementTree.fromstring(sheet.svg("a", f"<b>{name}", name))
     tags = {each.tag.removeprefix(SVG) for each in root.iter()}
     assert tags <= {"svg", "title", "desc", "text", "defs", "path", "use", "g"}
-    assert len(short("long" * 9)) <= 13 and short("long" * 9) != short("long" * 8 + "else")
+    assert len(shorten_name("long" * 9)) <= 13 and shorten_name("long" * 9) != shorten_name("long" * 8 + "else")
 
 
 # --- the data ---------------------------------------------------------------------------------------------------------
@@ -198,10 +198,10 @@ def test_what_is_drawn_is_in_the_table(drawn: Mapping[str, Chart]) -> None:
     for chart in drawn.values():
         cells = {text for row in chart.rows for text in row}
         assert all(len(row) == len(chart.heads) for row in chart.rows)
-        known = {text for text in texts(chart) if counts(text)}
+        known = {text for text in texts(chart) if parse_counts(text)}
         assert known <= cells, (chart.name, known - cells)
         if chart.name not in ("time-and-storage", "policies", "recall-by-noise", "stories"):  # where others are drawn
-            assert {text for row in chart.rows for text in row if counts(text)} <= known, chart.name
+            assert {text for row in chart.rows for text in row if parse_counts(text)} <= known, chart.name
 
 
 def test_each_row_says_its_n(drawn: Mapping[str, Chart]) -> None:
@@ -215,7 +215,9 @@ def test_marks_stand_where_the_differences_are(plain: Results) -> None:
     """Of the forest of differences to no memory: each mark is as far from its middle as the difference is from none."""
     reached = {"store": 0.25, "keeper *": -0.5}
     shown = [
-        each.model_copy(update={"left_value": 0.5, "right_value": 0.5 + reached[each.right + star(plain, each.right)]})
+        each.model_copy(
+            update={"left_value": 0.5, "right_value": 0.5 + reached[each.right + mark_oracle(plain, each.right)]}
+        )
         for each in plain.comparisons
         if each.family == "cold" and each.measure == "decisions_right"
     ]
@@ -267,7 +269,7 @@ def test_the_tables_say_what_the_results_say(results: Results, drawn: Mapping[st
             == (name, best_write(results, name), held.headline_read, held.headline_noise)
         )  # fmt: skip
         assert chart.rows[-1][column] == told(own_way["stale_use"])
-        found = [known[0] for row in chart.rows if (known := counts(row[column]))]
+        found = [known[0] for row in chart.rows if (known := parse_counts(row[column]))]
         assert sum(found[:-1]) == found[-1]
 
 
@@ -296,7 +298,7 @@ def test_nine_backends_fit_and_stay_small(results: Results) -> None:
         results, backends={**results.backends, **rows}, cells=results.cells + tuple(cells),
         contrasts=results.contrasts + tuple(contrasts),
     )  # fmt: skip
-    drawn = {chart.name: chart for chart in charts(many)}
+    drawn = {chart.name: chart for chart in draw_charts(many)}
     test_nothing_is_drawn_outside_of_the_sheet_or_too_small_for_a_phone(drawn)
     test_what_is_drawn_is_in_the_table(drawn)
     heads = "".join(texts(drawn["stale-by-kind"]))
@@ -325,7 +327,7 @@ def test_what_was_not_measured_stays_in_its_place_with_its_word(plain: Results, 
         for cell in plain.cells
     )
     results = with_row(changed(plain, cells=cells), "store", **{name: missed(word) for name in names})
-    for chart in charts(results):
+    for chart in draw_charts(results):
         if chart.name == "tokens":
             (row,) = (row for row in chart.rows if row[0] == "store")
             assert words.NOT_MEASURED[word] in row
@@ -333,7 +335,7 @@ def test_what_was_not_measured_stays_in_its_place_with_its_word(plain: Results, 
 
 
 def test_a_run_without_data_has_no_charts(plain: Results) -> None:
-    assert charts(changed(plain, backends={}, contrasts=(), cells=(), stories=(), trust=())) == []
+    assert draw_charts(changed(plain, backends={}, contrasts=(), cells=(), stories=(), trust=())) == []
 
 
 # --- the sentences ----------------------------------------------------------------------------------------------------
@@ -406,7 +408,7 @@ def test_the_best_write_policy_stands_first_and_the_other_beside_it(plain: Resul
             better.append(each.model_copy(update={"write_policy": "curated", "primary": False, "measures": measures}))
     made = changed(plain, contrasts=(*plain.contrasts, *better))
     assert best_write(made, "store") == "curated" and best_write(made, "keeper") == "append"
-    shown = {chart.name: chart for chart in charts(made)}
+    shown = {chart.name: chart for chart in draw_charts(made)}
     written = {name: [row[1] for row in shown["tokens"].rows if row[0] == name] for name in ("store", "keeper")}
     assert written == {"store": ["look up", "append, for comparison"], "keeper": ["append"]}
     assert "(look up, " in shown["tokens"].says

@@ -30,7 +30,7 @@ COMMAND = "aaaaaaaaaaaa::error::x ##[group]y ::set-output name=z::w"
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return statements.results(run(tmp_path_factory.mktemp("hostile"), label=HOSTILE))
+    return statements.compute_results(run(tmp_path_factory.mktemp("hostile"), label=HOSTILE))
 
 
 def shown(results: Results, width: int = 80, **how: Any) -> str:
@@ -47,7 +47,7 @@ def test_the_table_fits_eighty_columns(results: Results, snapshot: SnapshotAsser
 
 
 def test_the_summary(results: Results, snapshot: SnapshotAssertion) -> None:
-    assert markdown.summary(results) == snapshot
+    assert markdown.write_summary(results) == snapshot
 
 
 def test_nothing_of_a_name_reaches_the_terminal_alive(hostile: Results) -> None:
@@ -64,7 +64,7 @@ def test_without_colour_no_colour_is_sent(results: Results, monkeypatch: pytest.
 
 def test_no_line_tells_a_ci_server_anything(tmp_path: Path) -> None:
     absent = Unplayed(backend=COMMAND, reason=COMMAND, allowed=True)
-    told = statements.results(run(tmp_path, label=COMMAND, unplayed=(absent,)))
+    told = statements.compute_results(run(tmp_path, label=COMMAND, unplayed=(absent,)))
     for width in (80, 200):
         lines = shown(told, width=width).splitlines()
         assert not [line for line in lines if line.lstrip().startswith("::") or "##[" in line]
@@ -101,7 +101,7 @@ def test_the_last_line_counts_what_came_to_its_end(results: Results) -> None:
 
 
 def test_names_break_no_table_and_mention_nobody(hostile: Results) -> None:
-    text = markdown.summary(hostile)
+    text = markdown.write_summary(hostile)
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert {line.count("|") for line in rows} == {len(board.collect(hostile).columns) + 2}
     assert not [mark for mark in ("@you", "<b>", "`@", "\x1b") if mark in text]
@@ -145,15 +145,17 @@ def test_console_and_summary_name_the_suite_of_the_run_and_its_split(results: Re
     """Not that of today: the suite is what the run file says."""
     played = with_suite(results, Suite(version="7", digest="d1" * 32, split="dev"))
     assert shown(played).splitlines()[0].rstrip() == "coldwarm 9.9: 2 stories of suite 7, split dev"
-    assert markdown.summary(played).splitlines()[2].startswith("coldwarm 9.9, suite 7, split dev, 2 stories, ")
+    assert markdown.write_summary(played).splitlines()[2].startswith("coldwarm 9.9, suite 7, split dev, 2 stories, ")
     hostile = with_suite(results, Suite(version="\x1b[2J|<b>@you", digest="d1" * 32, split="all"))
     assert "\x1b[2J" not in shown(hostile, force_terminal=True)
-    assert not [mark for mark in ("<b>", "@you", "\x1b") if mark in markdown.summary(hostile)]
+    assert not [mark for mark in ("<b>", "@you", "\x1b") if mark in markdown.write_summary(hostile)]
 
 
 def test_a_run_from_before_runs_named_their_suite_says_nothing_of_it(results: Results) -> None:
     assert results.run.suite is None and table.describe_suite(results) == ""
-    assert not [text for text in (shown(results), markdown.summary(results)) if "suite" in text or "split" in text]
+    assert not [
+        text for text in (shown(results), markdown.write_summary(results)) if "suite" in text or "split" in text
+    ]
 
 
 def with_suite(results: Results, suite: Suite) -> Results:
@@ -181,7 +183,7 @@ def test_where_full_context_dominates_page_and_summary_say_that_the_stories_are_
 
     def outputs(*compared: Comparison) -> list[str]:
         changed = results.model_copy(update={"comparisons": compared, "backends": names})
-        return [" ".join(text.split()) for text in (markdown.summary(changed), html.page(changed))]
+        return [" ".join(text.split()) for text in (markdown.write_summary(changed), html.write_page(changed))]
 
     assert [text.count(said) for text in outputs(recall, stale, tokens)] == [1, 1]
     cheaper = tokens.model_copy(update={"right_value": 0.4})

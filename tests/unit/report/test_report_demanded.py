@@ -49,14 +49,14 @@ def outputs(made: Results) -> list[str]:
     out = Console(file=io.StringIO(), width=200, markup=False, highlight=False, emoji=False)
     console.show(made, out)
     assert isinstance(out.file, io.StringIO)
-    texts = [out.file.getvalue(), markdown.summary(made), html.page(made)]
+    texts = [out.file.getvalue(), markdown.write_summary(made), html.write_page(made)]
     return [" ".join(text.replace("&#9650;", MARK).split()) for text in texts]
 
 
 MARK = SHAPES["bad"]
 STORED: dict[str, Said] = {"text_gone_after_closing": NONE}
 KILLED: Demand = ("x", "lost_by_kill")
-SERVED = f"{words.otherwise(trust.DEFINITIONS['forgotten_from_search'])} (20 of 20)"
+SERVED = f"{words.describe_others(trust.DEFINITIONS['forgotten_from_search'])} (20 of 20)"
 
 
 def test_what_is_bad_and_covered_by_no_gate_stands_beside_those_that_held_in_every_output() -> None:

@@ -14,7 +14,7 @@ from tests.unit.report.test_report_charts import missed, share, texts, with_row
 
 @pytest.fixture(scope="module")
 def plain(folder: Folder) -> Results:
-    return statements.results(folder)
+    return statements.compute_results(folder)
 
 
 def lose(results: Results, **counts: int) -> Results:

@@ -260,7 +260,7 @@ def test_gates_and_the_baseline_stand_where_they_are_seen(folder: Folder, result
         Change(backend="keeper", measure="recall", verdict="vanished", vanished=cells, reason="<gone>"),
     )  # fmt: skip
     judged = results.model_copy(update={"gates": gates, "baseline": base, "changes": changes})
-    text = html.page(judged, evidence.read(folder)[1])
+    text = html.write_page(judged, evidence.read(folder)[1])
     page = Page(text)
     assert page.open == [] and {target[1:] for target in page.targets} <= set(page.ids)
     assert [text.index(each) for each in ("1 broken", "1 not measured", "1 held")] == sorted(
@@ -317,7 +317,7 @@ def test_a_source_that_is_no_plain_path_gives_no_command(hostile: str) -> None:
 
 
 def test_the_table_of_a_chart_has_the_rows_that_were_drawn(results: Results, text: str) -> None:
-    for chart in charts.charts(results):
+    for chart in charts.draw_charts(results):
         for row in chart.rows:
             cells = "".join(f'<td class="n">{cell}</td>' for cell in row[1:])
             assert f'<tr><th scope="row">{row[0]}</th>{cells}</tr>' in text

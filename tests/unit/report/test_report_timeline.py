@@ -24,7 +24,7 @@ from harness.paths import TEMPLATES
 from harness.report import words
 from harness.report.timeline import cases as wrong
 from harness.report.timeline import timelines as timeline
-from harness.report.timeline.packed import Node, markup
+from harness.report.timeline.packed import Node, write_markup
 from harness.report.timeline.repeat import Replay
 from harness.report.timeline.session import Telling
 from harness.report.timeline.timelines import Timeline, Timelines
@@ -117,7 +117,7 @@ def test_controls_come_last_and_every_backend_in_turn(
     assert [each.title.partition(",")[0] for each in found.shown] == ["store", "store"]
     assert "2 of the 4 trials in which something went wrong" in found.says[0]
     monkeypatch.setattr(timeline, "BOUND", 60)
-    monkeypatch.setattr(timeline, "IN_FULL", len(markup(found.shown[0].body)))
+    monkeypatch.setattr(timeline, "IN_FULL", len(write_markup(found.shown[0].body)))
     assert len(collect(results, folder).shown) == 1
 
 
@@ -132,7 +132,7 @@ def test_one_backend_does_not_crowd_out_another(tmp_path: Path) -> None:
     file = made.read()
     trial = next(each for each in more.read().trials if each.backend == "zeta")
     made.write(file.model_copy(update={"trials": (*file.trials, trial)}))
-    found = collect(statements.results(made), made)
+    found = collect(statements.compute_results(made), made)
     assert [each.title.partition(",")[0] for each in found.shown][:3] == ["store", "zeta", "store"]
 
 
@@ -291,7 +291,7 @@ def test_a_trial_that_failed_says_why_and_one_that_is_unsupported_is_not_told(tm
     logs = [failed, refused, cold(tmp_path, None), *controls(tmp_path)]
     cells = metrics.score(logs)
     mine = [cell for cell in cells if cell.backend == "store"]
-    assert wrong.brief(mine) == "failed: recall: gone"
+    assert wrong.describe_briefly(mine) == "failed: recall: gone"
     assert "\u2715 failed: recall: gone" in "".join(text(each) for each in wrong.describe_cases(Record(failed), mine))
 
 
@@ -315,10 +315,10 @@ def rendered(found: Timelines) -> str:
 
 def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path) -> None:
     made = run(tmp_path, label="<i>$x_1$</i>", stale=EVIL, source=Source(commit="abcdef1", path="<b>;x", line=3))
-    page = rendered(collect(statements.results(made), made))
+    page = rendered(collect(statements.compute_results(made), made))
     assert "<script" not in page and "<i>" not in page and "<b>;" not in page and "onclick=x" in page
     assert "\u27e8U+202E\u27e9\u27e8U+001B\u27e9[2J\u27e8U+0000\u27e9" in page
-    assert not {char for char in page if words.visible(char, lines=True) != char}
+    assert not {char for char in page if words.make_visible(char, lines=True) != char}
 
 
 @pytest.mark.slow

@@ -70,7 +70,7 @@ def results(told: Transcript, measures: Mapping[str, Measure], tmp_path: Path, *
         transcript=told.path.name, transcript_sha256=told.sha256, measures=measures, **more,
     )  # fmt: skip
     known = {name: definition("lower" if name == "spilled" else "higher", name) for name in measures}
-    made = statements.results(run(tmp_path / "run"))
+    made = statements.compute_results(run(tmp_path / "run"))
     return made.model_copy(update={"trust": (cell,), "trust_definitions": known})
 
 
@@ -139,7 +139,7 @@ def test_a_receipt_says_which_memory_which_call_stored_it_and_which_misses_it(tm
     )
     assert "shown by line 3" in doubted.case and "confidence: written without, came back 0.5" in doubted.says
     assert lost.id != doubted.id and lost.commands[0] == f"sed -n '2p;3p' drills/{told.path.name}"
-    text = markdown.summary(found, gather(found, told).receipts)
+    text = markdown.write_summary(found, gather(found, told).receipts)
     assert "pin \u201cthe pin\u201d: stored by line 2" in text and "key" not in text
 
 
@@ -181,9 +181,9 @@ def test_layers_stand_side_by_side(told: Transcript, tmp_path: Path) -> None:
 
 def test_a_run_without_drills_says_nothing_of_them(tmp_path: Path) -> None:
     folder: Folder = run(tmp_path)
-    found = statements.results(folder)
+    found = statements.compute_results(folder)
     assert found.trust == () and found.trust_definitions == {}
-    assert 'id="trust"' not in html.page(found)
+    assert 'id="trust"' not in html.write_page(found)
 
 
 def test_a_cell_of_a_drill_names_the_version_that_was_played(told: Transcript) -> None:

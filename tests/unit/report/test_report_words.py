@@ -18,13 +18,13 @@ from harness.report import words
     ("value", "text"), [(0, "0"), (4120, "4,120"), (4120.4, "4,120"), (41.26, "41.3"), (0.834, "0.83"), (-0.1, "-0.10")]
 )
 def test_numbers_carry_no_false_digit(value: float, text: str) -> None:
-    assert words.number(value) == text
+    assert words.format_number(value) == text
 
 
 def test_a_share_never_stands_without_its_denominator() -> None:
     assert words.value(Pooled(value=0.8, hits=24, of=30)) == "24/30"
     assert words.value(Pooled(value=0.8, hits=24.5, of=30, at_least=True)) == "\u2265 24.5/30"
-    assert words.interval(Interval(low=0, high=0.9, method="")) == "0 to .90"
+    assert words.format_interval(Interval(low=0, high=0.9, method="")) == "0 to .90"
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_no_number_is_one_of_four_words_and_never_zero(counts: dict[str, int], t
 def test_what_is_missing_stands_beside_what_was_measured() -> None:
     interval = Interval(low=0.25, high=0.75, method="")
     pooled = Pooled(value=0.5, hits=1, of=2, interval=interval, failed=1, unsupported=2)
-    assert words.beside(pooled) == ".25 to .75, 2 cells unsupported, 1 cell failed"
+    assert words.format_beside(pooled) == ".25 to .75, 2 cells unsupported, 1 cell failed"
 
 
 def test_a_difference_carries_its_sign() -> None:
@@ -52,7 +52,7 @@ def test_a_difference_carries_its_sign() -> None:
 
 @given(st.text(st.characters()), st.integers(0, 40), st.booleans())
 def test_no_control_or_bidi_character_survives(text: str, limit: int, lines: bool) -> None:
-    shown = words.visible(text, limit, lines=lines)
+    shown = words.make_visible(text, limit, lines=lines)
     left = {unicodedata.category(char) for char in shown if not (lines and char in "\n\t")}
     assert not left & {"Cc", "Cf", "Cs", "Zl", "Zp"}
     assert shown.endswith(f"of {len(text):,} characters shown]") == (len(text) > limit)
@@ -63,18 +63,22 @@ COMMANDS = ("::error::x", "::add-mask::x", "##[error]x", "##vso[task.complete]x"
 
 @given(st.lists(st.sampled_from(COMMANDS) | st.characters()).map("".join), st.integers(1, 30))
 def test_what_is_printed_is_no_command_wherever_its_lines_are_broken(text: str, width: int) -> None:
-    printed = words.plain(text)
+    printed = words.make_plain(text)
     lines = [printed, *(printed[at : at + width] for at in range(len(printed)))]
     assert not [line for line in lines if re.match(r"\s*::\s*[a-z-]+.*::", line, re.IGNORECASE)]
     assert not [line for line in lines if re.search(r"##(\[|vso\[|teamcity\[)", line, re.IGNORECASE)]
 
 
 def test_what_is_printed_names_what_was_broken() -> None:
-    assert words.plain("a::error::b, mine:Adapter") == "a:\u27e8U+003A\u27e9error:\u27e8U+003A\u27e9b, mine:Adapter"
+    assert (
+        words.make_plain("a::error::b, mine:Adapter") == "a:\u27e8U+003A\u27e9error:\u27e8U+003A\u27e9b, mine:Adapter"
+    )
 
 
 def test_hidden_characters_become_visible() -> None:
-    assert words.visible("a\x1b[31m\u202eb\ud800") == "a\u27e8U+001B\u27e9[31m\u27e8U+202E\u27e9b\u27e8U+D800\u27e9"
+    assert (
+        words.make_visible("a\x1b[31m\u202eb\ud800") == "a\u27e8U+001B\u27e9[31m\u27e8U+202E\u27e9b\u27e8U+D800\u27e9"
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,4 +93,4 @@ def test_hidden_characters_become_visible() -> None:
     ],
 )
 def test_an_interval_keeps_every_digit_before_the_point(low: float, high: float, shown: str) -> None:
-    assert words.interval(Interval(low=low, high=high, method="any")) == shown
+    assert words.format_interval(Interval(low=low, high=high, method="any")) == shown

@@ -195,7 +195,7 @@ def test_a_value_that_stands_in_two_columns_is_found_in_both(root: Path) -> None
         link.execute("insert into rows values (?, ?)", [value, value])
         link.execute("insert into rows values ('empty of it', 'empty of it')")
         link.commit()
-    places = {place for place, _ in sqlite.rows(root / "x.db", NEEDLES)}
+    places = {place for place, _ in sqlite.find_in_rows(root / "x.db", NEEDLES)}
     assert {"rows rows.one", "rows rows.other"} <= places
 
 

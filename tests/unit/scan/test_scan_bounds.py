@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from harness.adapter import Layer
 from harness.scan import disk, packed, raw
-from harness.scan.disk import Needles, Scan, Survey, looks, scan
+from harness.scan.disk import Needles, Scan, Survey, scan, scan_layers
 from harness.scan.needles import Match, compile_needles
 from harness.scan.packed import Unpacking
 
@@ -38,9 +38,9 @@ def test_files_come_in_the_order_of_their_names(tmp_path: Path) -> None:
     for name in ("b/2", "b/1", "a", "c"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    seen = [str(path.relative_to(tmp_path)) for path in raw.files(tmp_path, lambda path, why: None)]
+    seen = [str(path.relative_to(tmp_path)) for path in raw.list_files(tmp_path, lambda path, why: None)]
     assert seen == ["a", "b/1", "b/2", "c"]
-    spared = [path.name for path in raw.files(tmp_path, lambda path, why: None, {tmp_path / "a", tmp_path / "b"})]
+    spared = [path.name for path in raw.list_files(tmp_path, lambda path, why: None, {tmp_path / "a", tmp_path / "b"})]
     assert spared == ["c"]
 
 
@@ -117,7 +117,7 @@ def test_what_no_layer_covers_is_looked_at_last(tmp_path: Path) -> None:
     for name in ("layer", "beside"):
         (tmp_path / name).write_text(PIN)
     layer = Layer("one", "layer", "file")
-    (one, rest) = looks(Survey(tmp_path, tmp_path, NEEDLES), [layer])
+    (one, rest) = scan_layers(Survey(tmp_path, tmp_path, NEEDLES), [layer])
     assert one[:2] == (layer, True) and [each.path for each in one[2].sightings] == ["layer"]
     assert rest[:2] == (disk.UNDECLARED, False) and [each.path for each in rest[2].sightings] == ["beside"]
 
@@ -151,7 +151,7 @@ def test_pieces_begin_where_something_is_written(tmp_path: Path, monkeypatch: py
     write_holes(monkeypatch, (99, 125))
     with (tmp_path / "a").open("rb") as file:
         assert [each.start for each in raw.search(file.fileno(), 125, NEEDLES)] == [100]
-        assert list(raw._pieces(file.fileno(), 125)) == [96, 104, 112, 120]
+        assert list(raw._find_pieces(file.fileno(), 125)) == [96, 104, 112, 120]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from harness.adapter import Layer
 from harness.scan import unframed
 from harness.scan.disk import Needles, scan
 from harness.scan.packed import Unpacking
-from harness.scan.unframed import SNAPPY, Snappy, blocks
+from harness.scan.unframed import SNAPPY, Snappy, unpack_blocks
 from harness.text import encodings
 
 PIN = "cw0123456789abcdef0123"
@@ -81,15 +81,15 @@ def test_bare_blocks_are_unpacked_up_to_their_bound(monkeypatch: pytest.MonkeyPa
     for most, seen in ((len(text), True), (len(text) - 1, False)):
         monkeypatch.setattr(unframed, "_LARGEST", most)
         for form, value in packed.items():
-            assert ((form, text) in list(blocks(value))) == seen
+            assert ((form, text) in list(unpack_blocks(value))) == seen
             found = Unpacking(Needles({"it": "after the other"})).value(value)
             assert [(match.form, match.start) for match in found] == [(f"utf-8 in {form}", 0)] * 10 * seen
 
 
 def test_a_block_of_one_byte_is_one_and_a_block_of_none_is_not() -> None:
-    assert ("lz4", b"a") in list(blocks(lz4.block.compress(b"a")))
-    assert "lz4" not in dict(blocks(lz4.block.compress(b"")))
-    assert not list(blocks(b"\xff\xff\xff\x7f" + bytes(20)))
+    assert ("lz4", b"a") in list(unpack_blocks(lz4.block.compress(b"a")))
+    assert "lz4" not in dict(unpack_blocks(lz4.block.compress(b"")))
+    assert not list(unpack_blocks(b"\xff\xff\xff\x7f" + bytes(20)))
 
 
 def test_a_file_in_a_zip_begins_behind_its_name_and_its_extra_field() -> None:
@@ -106,18 +106,18 @@ def test_a_file_in_a_zip_begins_behind_its_name_and_its_extra_field() -> None:
 
 
 def test_each_form_of_a_text_is_as_programs_write_it() -> None:
-    forms = encodings.of_text("\u00e9\nx")
+    forms = encodings.encode_text("\u00e9\nx")
     assert forms[b"\\u00e9\\nx"] == forms[b"\\u00E9\\nx"] == "json"
     assert not any(b"\\u0A" in each or b"\\uN" in each for each in forms)
 
 
 def test_three_trigrams_tell_a_text_and_two_do_not() -> None:
-    assert b"abcbcdcde" in encodings.of_text("abcde")
-    assert "trigrams" not in encodings.of_text("abcd").values()
+    assert b"abcbcdcde" in encodings.encode_text("abcde")
+    assert "trigrams" not in encodings.encode_text("abcd").values()
 
 
 def test_a_pickled_list_is_sought_from_its_first_number_to_its_last() -> None:
-    needle = next(each for each, form in encodings.of_vector(VECTOR.tobytes()).items() if form == "pickled floats")
+    needle = next(each for each, form in encodings.encode_vector(VECTOR.tobytes()).items() if form == "pickled floats")
     listed = pickle.dumps(VECTOR.tolist(), protocol=2)
     assert needle[:1] == b"G" and needle == listed[listed.index(b"(") + 1 : listed.index(b"e.")]
     assert len(needle) == 9 * len(VECTOR)

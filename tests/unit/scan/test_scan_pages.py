@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.scan import sqlite
-from harness.scan.sqlite import FREE, INDEX, OTHER, ROW, UNUSED, Pages, _cells
+from harness.scan.sqlite import FREE, INDEX, OTHER, ROW, UNUSED, Pages, _list_cells
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def test_the_cells_of_a_page_fill_it_from_the_first_to_its_end(tmp_path: Path, p
         one = data[at : at + page]
         if one[start] not in (2, 5, 10, 13) or number(one, start + 1):  # an overflow page, or one with a gap
             continue
-        cells, kind = _cells(one, start, usable)
+        cells, kind = _list_cells(one, start, usable)
         assert kind == (INDEX if one[start] in (2, 10) else ROW) and len(cells) == number(one, start + 3)
         cells.sort(key=lambda cell: cell.start)
         assert cells[0].start == (number(one, start + 5) or 65536) and cells[-1].stop <= usable
@@ -88,9 +88,9 @@ def test_where_a_byte_lies_on_the_first_page_and_on_others(tmp_path: Path) -> No
 
 def test_half_a_page_and_a_page_of_no_kind_are_other() -> None:
     whole = bytes([13, 0, 0, 0, 1, 1, 0xF0, 0, 1, 0xF0]) + bytes(502)
-    assert _cells(whole, 0, 512)[1] == ROW
-    assert _cells(whole[:-1], 0, 512) == ([], OTHER)
-    assert _cells(bytes([12]) + whole[1:], 0, 512) == ([], OTHER)
+    assert _list_cells(whole, 0, 512)[1] == ROW
+    assert _list_cells(whole[:-1], 0, 512) == ([], OTHER)
+    assert _list_cells(bytes([12]) + whole[1:], 0, 512) == ([], OTHER)
 
 
 def header(page: int, *, trunk: int = 0, reserved: int = 0) -> bytes:

@@ -40,7 +40,7 @@ def fill(path: Path, *statements: str, rows: Sequence[tuple[object, ...]] = (), 
 
 
 def rows(path: Path) -> Iterator[tuple[str, Match]]:
-    return sqlite.rows(path, Needles({"pin": PIN}))
+    return sqlite.find_in_rows(path, Needles({"pin": PIN}))
 
 
 def test_every_row_of_many_batches_is_searched(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +109,7 @@ def test_without_room_for_a_copy_rows_are_not_read_and_that_is_said(
         within.setattr(shutil, "copyfile", refuse)
         with pytest.raises(sqlite.Unreadable, match="no copy to read the log with: No space left on device"):
             list(rows(path))
-    monkeypatch.setattr(leftovers, "temporary", refuse)
+    monkeypatch.setattr(leftovers, "make_temporary", refuse)
     with pytest.raises(sqlite.Unreadable, match="no room for a copy: No space left on device"):
         list(rows(path))
 
@@ -120,16 +120,16 @@ def test_what_was_not_unpacked_is_no_plain_value_for_the_next_look(path: Path, m
     with monkeypatch.context() as within:
         within.setattr(packed, "MOST", 1)
         with pytest.raises(sqlite.Unreadable, match="more compressed bytes than are unpacked"):
-            list(sqlite.rows(path, needles))
-    assert [match.form for _, match in sqlite.rows(path, needles)] == ["utf-8 in zlib"]
+            list(sqlite.find_in_rows(path, needles))
+    assert [match.form for _, match in sqlite.find_in_rows(path, needles)] == ["utf-8 in zlib"]
     fill(path, "delete from t", rows=[("nothing of it at all",)])
-    assert list(sqlite.rows(path, needles)) == [] and b"nothing of it at all" in needles.plain
+    assert list(sqlite.find_in_rows(path, needles)) == [] and b"nothing of it at all" in needles.plain
 
 
 def test_what_only_unpacks_is_found_at_the_next_look_too(path: Path) -> None:
     needles = Needles({"pin": PIN})
     fill(path, "create table t (x)", rows=[(zlib.compress(PIN.encode()),)])
-    assert [len(list(sqlite.rows(path, needles))) for _ in range(2)] == [1, 1]
+    assert [len(list(sqlite.find_in_rows(path, needles))) for _ in range(2)] == [1, 1]
 
 
 def test_few_values_are_kept_in_mind(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +137,7 @@ def test_few_values_are_kept_in_mind(path: Path, monkeypatch: pytest.MonkeyPatch
     needles = Needles({"pin": PIN})
     for turn in range(3):
         fill(path, "create table if not exists t (x)", rows=[(f"{turn} and {at}, of no interest",) for at in range(3)])
-        assert list(sqlite.rows(path, needles)) == [] and len(needles.plain) == 2
+        assert list(sqlite.find_in_rows(path, needles)) == [] and len(needles.plain) == 2
 
 
 def test_a_value_that_is_a_zip_archive_is_unpacked(path: Path) -> None:
@@ -194,7 +194,9 @@ def test_the_shortest_value_that_unpacks_to_more_is_searched(path: Path) -> None
         each for n in range(20, 90) if len(zlib.compress((each := "abcdef"[: n % 7] + "xy" * n).encode())) == 16
     )
     fill(path, "create table t (x)", rows=[(zlib.compress(text.encode()),)])
-    assert len(text) > 16 and [match.form for _, match in sqlite.rows(path, Needles({"it": text}))] == ["utf-8 in zlib"]
+    assert len(text) > 16 and [match.form for _, match in sqlite.find_in_rows(path, Needles({"it": text}))] == [
+        "utf-8 in zlib"
+    ]
 
 
 def test_what_two_columns_make_together_is_counted_each_time(tmp_path: Path, path: Path) -> None:
@@ -206,5 +208,5 @@ def test_what_two_columns_make_together_is_counted_each_time(tmp_path: Path, pat
 
 def test_a_text_of_three_trigrams_is_spelled_and_one_of_two_is_not(path: Path) -> None:
     fill(path, "create table t (x)", rows=[("abc",), ("bcd",), ("cde",)])
-    assert [match.form for _, match in sqlite.rows(path, Needles({"it": "abcde"}))] == ["trigrams"]
-    assert not list(sqlite.rows(path, Needles({"it": "abcd"})))
+    assert [match.form for _, match in sqlite.find_in_rows(path, Needles({"it": "abcde"}))] == ["trigrams"]
+    assert not list(sqlite.find_in_rows(path, Needles({"it": "abcd"})))

@@ -63,7 +63,7 @@ def test_batch_and_place_in_it_are_looked_at(given: Any) -> None:
 
 def test_what_is_asked_about_was_not_learnt_from() -> None:
     rows = suite()
-    for train, test in separability._folds(rows):
+    for train, test in separability._split_folds(rows):
         held = {rows[at].story for at in test}
         assert not held & {name for at in train for name in (rows[at].story, rows[at].origin)}
         assert {rows[at].origin for at in test} <= held
@@ -77,7 +77,7 @@ def test_it_says_the_same_each_time() -> None:
 def test_without_the_classifier_the_proof_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(separability, "find_spec", lambda name: None)
     with pytest.raises(separability.MissingError, match=r"pip install .*\[selftest\]'$"):
-        separability.ready()
+        separability.require_classifier()
 
 
 # --- cheats ----------------------------------------------------------------------------------------------------------

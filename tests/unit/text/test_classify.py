@@ -258,7 +258,7 @@ def test_long_hostile_texts_are_read_and_cut(unit: str) -> None:
     ],
 )
 def test_a_fact_is_asserted_if_each_telling_part_is_somewhere(roles: list[set[Role]], joint: str) -> None:
-    assert classify._joint(roles) == joint
+    assert classify._join_roles(roles) == joint
 
 
 def test_a_fact_of_two_telling_parts_of_which_one_is_denied_beside_is_unclear() -> None:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from harness.model.dates import moment
-from harness.report.words import plain
+from harness.model.dates import parse_moment
+from harness.report.words import make_plain
 from harness.text.classify import Classifier, KnownTexts, cut
 from tests.support.logs import STORY
 
@@ -33,8 +33,8 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "what it says": lambda text: Classifier(STORY).read(text),
     "what it says of a form behind": lambda text: Classifier(STORY).read(text + FORM),
     "its entries": lambda text: cut(f"{KNOWN} {text} {KNOWN}", KnownTexts([KNOWN])),
-    "its date": moment,
-    "its words on a terminal": plain,
+    "its date": parse_moment,
+    "its words on a terminal": make_plain,
 }
 
 
