@@ -158,6 +158,9 @@ def _tell(imported: Imported, folder: Path) -> None:
         f"{format_count(len(imported.listed), 'file')}; {format_count(imported.secrets, 'secret')} cut out in "
         f"{format_count(imported.cut, 'place')}"
     )
+    undated = sum(entry.dated == "file" for entry in imported.entries.values())
+    if undated:
+        tell(f"{format_count(undated, 'session')} without a time that can be read: dated by the file")
     reasons = imported.left_out.most_common()
     if reasons:
         tell("left out:")

@@ -10,7 +10,8 @@ from typing import Annotated, Literal, TypeVar
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import Field
+from mcp.server.mcpserver.tools import Tool
+from pydantic import Field, create_model
 
 from harness.adapter import Ack, Hit, Item, Message
 from harness.backend.client import MemoryFault, RemoteMemory
@@ -163,11 +164,17 @@ def serve(store: OpenStore, folder: Path) -> None:
 
 def make_server(tools: Iterable[Callable[..., str]], version: str) -> MCPServer[None]:
     """An MCP server with these tools, named and explained by themselves."""
-    server = MCPServer("coldwarm", instructions=INSTRUCTIONS, version=version, log_level="ERROR")
-    for tool in tools:
-        # Beside a text, some programs would show their model the same as JSON, some that alone.
-        server.tool(structured_output=False)(tool)
-    return server
+    made = [_refuse_unknown(Tool.from_function(tool, structured_output=False)) for tool in tools]
+    # Beside a text, some programs would show their model the same as JSON, some that alone: hence no structured output.
+    return MCPServer("coldwarm", instructions=INSTRUCTIONS, version=version, log_level="ERROR", tools=made)
+
+
+def _refuse_unknown(tool: Tool) -> Tool:
+    """A misspelt argument is an error that a model can read, not a value that is dropped in silence."""
+    known = tool.fn_metadata.arg_model
+    strict = create_model(known.__name__, __base__=known, __cls_kwargs__={"extra": "forbid"})
+    metadata = tool.fn_metadata.model_copy(update={"arg_model": strict})
+    return tool.model_copy(update={"fn_metadata": metadata})
 
 
 def _check(*values: str) -> None:

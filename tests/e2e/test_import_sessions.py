@@ -72,6 +72,13 @@ def test_what_is_read_can_be_told_at_once(tmp_path: Path) -> None:
     assert "messages of users that come back among 10, asked for in their own words: 1 of 1" in done.output
 
 
+def test_a_session_whose_time_cannot_be_read_is_dated_by_its_file_and_said_to_be(tmp_path: Path) -> None:
+    said = {"messages": [{"role": "user", "content": ASKED, "timestamp": "the 40th of May"}]}
+    (tmp_path / "s.json").write_text(json.dumps(said))
+    done = run(tmp_path / "s.json", "--to", tmp_path / "to")
+    assert done.exit_code == 0 and "1 session without a time that can be read: dated by the file" in done.output
+
+
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [

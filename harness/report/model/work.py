@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from harness.compare.rows import COLD
@@ -54,10 +54,18 @@ def tell_standing(stand: Mapping[ReadPolicy, Standing]) -> tuple[Judgement, str]
     if found <= {"open", "untold"}:
         return "middling", "no difference shown"
     sentences = [
-        f"{each} if the agent {join_reads(read for read, own in stand.items() if own == each)}"
+        f"{each} {_tell_when([read for read, own in stand.items() if own == each], stand)}"
         for each in ("better", "worse") if each in found
     ]  # fmt: skip
     return "bad" if "worse" in found else "middling", "; ".join(sentences)
+
+
+def _tell_when(reads: Sequence[ReadPolicy], played: Iterable[ReadPolicy]) -> str:
+    """`if the agent ...`; where that would name most of the ways that were played, `unless the agent ...` the rest."""
+    rest = [read for read in played if read not in reads]
+    if len(rest) < len(reads):
+        return f"unless the agent {join_reads(rest)}"
+    return f"if the agent {join_reads(reads)}"
 
 
 def judge_stale(results: Results, key: str, column: Column) -> Score:

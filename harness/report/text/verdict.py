@@ -6,6 +6,7 @@ backend alone; only sentences that compare backends look at several.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -120,13 +121,12 @@ def _tell_standing(word: str, names: str, base: str, written: str, *, several: b
         return f"Too few stories to tell whether memory helps: {base} right without it; with {names}{way}.", "plain"
     if word == "not compared":
         return f"With {names}{way}: compared with no memory in no story.", "plain"
-    if word.startswith("better if the agent ") and ";" not in word:
-        when = word.removeprefix("better if the agent ")
-        both = f"{written} and, when it asks, {when}" if written else when
-        return (
-            f"With {names}, more right decisions than without memory ({base}) were proven only if the agent {both}.",
-            "plain",
-        )
+    proven = f"With {names}, more right decisions than without memory ({base}) were proven"
+    if only := re.fullmatch(r"better if the agent ([^;]*)", word):
+        both = f"{written} and, when it asks, {only[1]}" if written else only[1]
+        return f"{proven} only if the agent {both}.", "plain"
+    if most := re.fullmatch(r"better unless the agent ([^;]*)", word):
+        return f"{proven}{f'{way}, unless it' if way else ' unless the agent'} {most[1]}.", "plain"
     tone: Tone = "bad" if "worse" in word else "plain"
     return f"With {names}{way}, right decisions are {word}. Without memory: {base}.", tone
 

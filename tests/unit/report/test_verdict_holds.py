@@ -196,10 +196,14 @@ def a_word_on_no_memory_holds_under_every_read_policy_or_names_the_one(found: Ju
                 if f"{word} decisions are right" in text:
                     assert stood and set(stood.values()) == {verdict_}
             if at := re.search(r"were proven only if the agent (.*)\.$", text):
-                when = at[1].rpartition("when it asks, ")[2].split(" or ")
+                when = re.split(", | or ", at[1].rpartition("when it asks, ")[2])
                 named = {read for read, each in READS.items() if each in when}
                 assert named == {read for read, each in stood.items() if each == "right-better"}
                 assert "left-better" not in stood.values()
+            if at := re.search(r"were proven.* unless (?:it|the agent) (.*)\.$", text):
+                named = {read for read, each in READS.items() if each in re.split(", | or ", at[1])}
+                assert named == {read for read in stood if stood[read] != "right-better"}
+                assert "left-better" not in stood.values() and len(named) < len(stood) - len(named)
             if "no difference from no memory" in text:
                 assert "no-difference-shown" in stood.values()
                 assert set(stood.values()) <= {"no-difference-shown", "untold"}
@@ -478,7 +482,8 @@ KINDS = tuple(
             r"Too few stories to tell whether memory helps: ",
             r"With .*: compared with no memory in no story\.$",
             r"With .*, more right decisions than without memory \(.*\) were proven only if the agent .*\.$",
-            r"With .*, right decisions are .*(better|worse) if the agent .*\. Without memory: ",
+            r"With .*, more right decisions than without memory \(.*\) were proven.* unless (it|the agent) .*\.$",
+            r"With .*, right decisions are .*(better|worse) (if|unless) the agent .*\. Without memory: ",
             r"The agent should search for the old note and replace it, not only add the new one\. If it ",
             r"An agent that searches for the old note and replaces it gains in some cases and loses in others\. If it ",
             r".*: the same decisions",

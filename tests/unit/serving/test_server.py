@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ pytest.importorskip("mcp", reason="needs the extra mcp")
 from mcp.server.mcpserver.exceptions import ToolError
 
 from harness.serving import whole_characters
-from harness.serving.server import LINE, LONGEST, MemoryTools, Said
+from harness.serving.server import LINE, LONGEST, MemoryTools, Said, make_server
 
 
 class UntouchedStore:
@@ -46,6 +47,13 @@ def test_what_no_backend_could_read_again_is_refused(tmp_path: Path, tool: str, 
     with pytest.raises(ToolError) as caught:
         getattr(MemoryTools(store, tmp_path), tool)(**words)
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_misspelt_argument_is_refused_and_named(tmp_path: Path) -> None:
+    store: Any = UntouchedStore()
+    server = make_server([MemoryTools(store, tmp_path).remember], "1")
+    with pytest.raises(ToolError, match=r"lien\n.*not permitted"):
+        asyncio.run(server.call_tool("remember", {"text": "x", "lien": 3}))
 
 
 @pytest.mark.parametrize(
