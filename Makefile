@@ -108,8 +108,11 @@ bench-all: .venv/.ready $(if $(and $(LETTA_BASE_URL),$(COLDWARM_POSTGRES_URL)),,
 	@echo "seconds: make bench-all BENCH='-s forgotten-runbook -n 0 -d none -j 2')"
 	@$(BIN)/coldwarm run $(ROWS:%=-b %) --chat stand-in --allow-faults $(REFUSES) $(BENCH)
 
+# What passed is not played again until something changes that it reaches: COLDWARM_FRESH=1 make test plays all.
+test slow test-all: export COLDWARM_PROOFS := $(or $(COLDWARM_PROOFS),$(CURDIR)/.cache/proofs)
+
 test: .venv/.ready
-	@echo "running the tests (some eight minutes on 2 cores; the slow ones: make slow)"
+	@echo "running the tests (some ten minutes on 2 cores the first time, then those that a change reaches; the slow ones: make slow)"
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(TESTS)
 
 # The longest are left to a fresh run, which is that of each night.

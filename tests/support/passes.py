@@ -1,4 +1,4 @@
-"""Slow tests that passed under the very same conditions are not played again.
+"""Tests that passed under the very same conditions are not played again.
 
 A pass is kept below COLDWARM_PROOFS, by the digest of all that may decide how the test ends: the files that it reaches,
 what is installed, the machine, and what our variables say. Without that variable everything is played, with
@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Generator, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime
@@ -30,6 +31,8 @@ from tests.support.reached import Checkout
 FORM = 1
 BEFORE = "passed before under the same conditions"
 DAYS = 30
+SECONDS = 5.0
+"""Between two looks for edits."""
 _INPUT = "coldwarm_passes"
 _OURS = ("COLDWARM_PROOFS", "COLDWARM_FRESH")
 _ALSO = ("CI", "LANG", "LC_ALL", "TZ")
@@ -100,10 +103,14 @@ class Conditions:
             return None
         return digest([*self._facts, item.nodeid, self._find_reached(item).digest])
 
-    def hold(self, item: pytest.Item) -> bool:
-        """Whether nothing that decides how a test ends was edited meanwhile."""
+    def find_edited(self) -> set[str]:
+        """Files that were edited meanwhile."""
         root = self._checkout.root
-        return all(self._stamps[each] == sources.stamp([root / each]) for each in self._find_reached(item).files)
+        return {each for each, before in self._stamps.items() if sources.stamp([root / each]) != before}
+
+    def reach(self, item: pytest.Item, files: set[str]) -> bool:
+        """Whether any of these files decides how a test ends."""
+        return bool(files and not files.isdisjoint(self._find_reached(item).files))
 
     def _find_reached(self, item: pytest.Item) -> Reached:
         test = item.path.relative_to(self._checkout.root).as_posix()
@@ -132,6 +139,7 @@ class Passes:
         self, kept: Path | None, *, fresh: bool = False, root: Path = paths.ROOT, environment: Mapping[str, str]
     ) -> None:
         self._kept, self._fresh, self._root, self._environment = kept, fresh, root, environment
+        self._passed, self._kept_at = list[pytest.Item](), 0.0
 
     @classmethod
     def of(cls, config: pytest.Config, environment: Mapping[str, str]) -> Passes:
@@ -159,20 +167,34 @@ class Passes:
         done.append(report.outcome == "passed" and not hasattr(report, "wasxfail"))
         if report.when == "setup" and report.skipped and BEFORE in str(report.longrepr):
             report.before = True
-        passed = report.when == "teardown" and done == [True] * 3
-        if passed and (key := self._make_key(item)) and self._conditions.hold(item):
-            self._cache.keep(key, item.nodeid)
+        if report.when == "teardown" and done == [True] * 3:
+            self._passed.append(item)
+            if time.monotonic() - self._kept_at > SECONDS:
+                self._keep()
         return report
+
+    def _keep(self) -> None:
+        """Keeps what passed since the last time: to look for edits after each quick test would take longer than it."""
+        keys = [(item, key) for item in self._passed if (key := self._make_key(item))]
+        edited = self._conditions.find_edited() if keys else set[str]()
+        for item, key in keys:
+            if not self._conditions.reach(item, edited):
+                self._cache.keep(key, item.nodeid)
+        self._passed.clear()
+        self._kept_at = time.monotonic()
 
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
         return (BEFORE, "b", "BEFORE") if getattr(report, "before", False) else None
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self._kept is not None and not hasattr(session.config, "workerinput"):
+        if self._kept is None:
+            return
+        self._keep()
+        if not hasattr(session.config, "workerinput"):
             self._cache.prune(most_seconds=DAYS * 86400.0)
 
     def _make_key(self, item: pytest.Item) -> str | None:
-        if self._kept is None or item.get_closest_marker("slow") is None:
+        if self._kept is None:
             return None
         try:
             return self._conditions.make_key(item)

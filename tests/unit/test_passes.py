@@ -1,4 +1,4 @@
-"""Which slow tests are played again: by what they reach, by how they ended, by what lies in the store."""
+"""Which tests are played again: by what they reach, by how they ended, by what lies in the store."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def reach():
 
 
 class Project:
-    """A small checkout with one slow test, and passes of its own."""
+    """A small checkout with one test, and passes of its own."""
 
     def __init__(self, pytester: pytest.Pytester, store: Path) -> None:
         self._pytester, self.root, self.store = pytester, pytester.path, store
@@ -144,25 +144,30 @@ def test_a_room_on_which_it_asserts_nothing_does_not_play_it_again(project: Proj
     ],
 )
 def test_who_did_not_pass_as_it_should_is_played_again(project: Project, body: str, ending: str) -> None:
-    project.write("tests/unit/test_it.py", f"import pytest\npytestmark = pytest.mark.slow\n{body}\n")
+    project.write("tests/unit/test_it.py", f"import pytest\n{body}\n")
     assert project.play() == [ending] and project.play() == [ending]
 
 
 def test_who_left_something_broken_behind_is_played_again(project: Project) -> None:
     fixture = "@pytest.fixture\ndef own():\n    yield\n    assert False\ndef test_it(own): pass\n"
-    project.write("tests/unit/test_it.py", f"import pytest\npytestmark = pytest.mark.slow\n{fixture}")
+    project.write("tests/unit/test_it.py", f"import pytest\n{fixture}")
     assert project.play() == ["passed", "failed"] and project.play() == ["passed", "failed"]
 
 
 def test_who_saw_an_edit_while_it_was_played_is_played_again(project: Project) -> None:
     edits = f"def test_it(): open({str(project.root / 'harness/play/engine.py')!r}, 'a').write('# more\\n')"
-    project.write("tests/unit/test_it.py", f"import pytest\npytestmark = pytest.mark.slow\n{edits}\n")
+    project.write("tests/unit/test_it.py", f"import pytest\n{edits}\n")
     assert project.play() == ["passed"] and project.play() == ["passed"]
 
 
-def test_a_quick_test_is_always_played(project: Project) -> None:
-    project.write("tests/unit/test_it.py", "def test_it(): pass\n")
-    assert project.play() == ["passed"] and project.play() == ["passed"]
+def test_an_edit_counts_if_the_module_reaches_what_was_edited(project: Project) -> None:
+    """Passes are kept in one go, after the edit of either."""
+    other = project.root / "harness/mine/history.py"
+    edits = f"def test_it(): open({str(other)!r}, 'a').write('# more\\n')"
+    project.write("tests/unit/test_it.py", f"{edits}\ndef test_at(): pass\n")
+    assert project.play() == ["passed"] * 2 and project.play() == [BEFORE] * 2
+    project.write("tests/unit/test_it.py", f"{edits}\ndef test_at(): pass\ndef reach(): import harness.mine.history\n")
+    assert project.play() == ["passed"] * 2 and project.play() == ["passed"] * 2
 
 
 def test_fresh_plays_and_without_a_store_nothing_is_kept(project: Project) -> None:
