@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from adapters._capture import PIECES, by_piece, observe_with
 from harness.adapter import Ack, BaseAdapter, BaseMemory, Filter, Hit, Item, Layer, Message, Scope, Space, Unsupported
 
-from harness.adapter import Usage, holds_at, delete_and_add, fits, read_item, to_wire  # isort: skip
+from harness.adapter import Usage, applies, delete_and_add, fits, read_item, to_wire  # isort: skip
 
 SCOPES = ("forget_scope", "scope_org", "scope_repo", "scope_branch", "scope_user")
 
@@ -179,7 +179,7 @@ class Rows(LocalMemory):
         return name
 
     def sees(self, name: str, place: Scope) -> bool:
-        return name in self.rows and (not self.scoped or holds_at(self.rows[name].scope, place))
+        return name in self.rows and (not self.scoped or applies(self.rows[name].scope, place))
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
         return self.recall_where(query, scope, k, at, Filter())

@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from harness.adapter import Ack, BaseAdapter, BaseMemory, Hit, Item, Layer, Memory, Scope, Space, Usage
 
-from harness.adapter import holds_at, delete_and_add, read_item, to_wire  # isort: skip
+from harness.adapter import applies, delete_and_add, read_item, to_wire  # isort: skip
 
 WORD = re.compile(r"\w+")
 
@@ -115,7 +115,7 @@ class SkeletonMemory(BaseMemory):
         return Hit(name, item.text, score, item.source, item.at, item.scope, confidence=item.confidence)
 
     def _seen(self, name: str, place: Scope) -> bool:
-        return name in self.rows and holds_at(self.rows[name].scope, place)
+        return name in self.rows and applies(self.rows[name].scope, place)
 
     def _save(self) -> None:
         draft = self.path.with_suffix(".part")  # the whole file or nothing, whenever the process is killed

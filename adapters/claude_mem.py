@@ -31,8 +31,8 @@ from harness.adapter import (
     Server,
     Source,
     Space,
+    applies,
     find_installed,
-    holds_at,
     to_wire,
 )
 
@@ -114,7 +114,7 @@ class ClaudeMemMemory(LocalMemory):
         if row is None or not row["project"].startswith(f"{self.store} "):
             return None
         hit = read_hit(row)
-        return hit if hit.scope is not None and holds_at(hit.scope, scope) else None
+        return hit if hit.scope is not None and applies(hit.scope, scope) else None
 
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
         return [self.get(scope, each) is not None and self._delete(each) for each in memory_ids]

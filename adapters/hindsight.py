@@ -42,7 +42,7 @@ from harness.adapter import (
     Space,
     Support,
     Usage,
-    holds_at,
+    applies,
 )
 
 PAGE = 500
@@ -223,7 +223,7 @@ class HindsightMemory(BaseMemory):
         """Also one that is marked as invalid. It refuses what is no UUID."""
         row: dict[str, Any] | None = self._bank.find(f"/memories/{memory_id}") if _UUID.fullmatch(memory_id) else None
         limit = read_hit(row).scope if row else None
-        return row if limit is not None and holds_at(limit, scope) else None
+        return row if limit is not None and applies(limit, scope) else None
 
     def get(self, scope: Scope, memory_id: str) -> Hit | None:
         row = self._find(scope, memory_id)

@@ -39,8 +39,8 @@ from harness.adapter import (
     Source,
     Space,
     Usage,
+    applies,
     embed,
-    holds_at,
 )
 
 SERVER = "0.16.8"
@@ -170,7 +170,7 @@ class LettaMemory(Store):
         return [(scope_of(row.name.removeprefix(self.prefix)), row.id) for row in mine]
 
     def holding_at(self, place: Scope) -> list[tuple[Scope, str]]:
-        return [(scope, archive) for scope, archive in self.archives() if holds_at(scope, place)]
+        return [(scope, archive) for scope, archive in self.archives() if applies(scope, place)]
 
     def exactly(self, scope: Scope) -> list[str]:
         return [archive for each, archive in self.archives() if each == scope]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from adapters.letta import COMPACT, PAGE, Letta, Store, archive_name, metadata, scope_of
-from harness.adapter import FILTERS, Ack, Hit, Item, Scope, Source, holds_at
+from harness.adapter import FILTERS, Ack, Hit, Item, Scope, Source, applies
 
 
 def hit(block: Any) -> Hit:
@@ -40,7 +40,7 @@ class BlocksMemory(Store):
         return [each for each in map(hit, rows) if each.scope is not None and wanted(each.scope)]
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
-        return self._listed(lambda held: holds_at(held, scope))
+        return self._listed(lambda held: applies(held, scope))
 
     def entries(self, scope: Scope) -> list[Hit]:
         return self._listed(lambda held: held == scope)
@@ -51,7 +51,7 @@ class BlocksMemory(Store):
         except (self.sdk.NotFoundError, self.sdk.UnprocessableEntityError):
             return None
         found = hit(block) if self.prefix in (block.tags or ()) else None
-        return found if found is not None and found.scope is not None and holds_at(found.scope, scope) else None
+        return found if found is not None and found.scope is not None and applies(found.scope, scope) else None
 
     def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
         if self.get(scope, memory_id) is None or not item.text.strip():

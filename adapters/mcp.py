@@ -45,9 +45,9 @@ from harness.adapter import (
     Support,
     Unsupported,
     VerdictKind,
+    applies,
     delete_and_add,
     find_installed,
-    holds_at,
 )
 
 SERVER = "server-memory"
@@ -102,7 +102,7 @@ class McpMemory(BaseMemory):
 
     def sees(self, hit: Hit, place: Scope) -> bool:
         """A memory whose scope the server does not say is seen from everywhere."""
-        return not self.scoped or (hit.scope is not None and holds_at(hit.scope, place))
+        return not self.scoped or (hit.scope is not None and applies(hit.scope, place))
 
     def remember(self, items: Sequence[Item]) -> list[Ack]:
         return [self._write("remember", uuid4().hex, item) if item.text.strip() else Ack(()) for item in items]

@@ -41,8 +41,8 @@ from harness.adapter import (
     Support,
     Unsupported,
     Usage,
+    applies,
     delete_and_add,
-    holds_at,
 )
 
 MEM0, OPENAI = "mem0ai>=2.0.4,<3", "openai>=1.60"
@@ -195,7 +195,7 @@ class Mem0Memory(BaseMemory):
         """The memory of this id as Mem0 tells it, if it holds at this place."""
         row: Mapping[str, Any] | None = self.memory.get(memory_id)
         limit = hit(row).scope if row else None
-        return row if limit is not None and holds_at(limit, scope) else None
+        return row if limit is not None and applies(limit, scope) else None
 
     def history(self, scope: Scope, memory_id: str) -> list[str]:
         """Of a memory that is there, in its own scope only. Of a deleted one, in any: the history knows no scope."""

@@ -32,8 +32,8 @@ from harness.adapter import (
     Scope,
     Space,
     Support,
+    applies,
     delete_and_add,
-    holds_at,
 )
 
 T = TypeVar("T")
@@ -202,7 +202,7 @@ class PlatformMemory(BaseMemory):
     def get(self, scope: Scope, memory_id: str) -> Hit | None:
         row = self._row(memory_id)
         found = self._hit(row) if row and str(row.get("user_id")).startswith(self.tenant) else None
-        return found if found is not None and found.scope is not None and holds_at(found.scope, scope) else None
+        return found if found is not None and found.scope is not None and applies(found.scope, scope) else None
 
     def _row(self, memory_id: str) -> Mapping[str, Any] | None:
         """None for an id that the service does not know, or would not give."""

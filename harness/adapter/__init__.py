@@ -4,7 +4,7 @@ Standard library only: this package is all that a child process needs besides th
 any environment in which its own SDK runs. What adapters import from here is stable; where inside it stands is not.
 """
 
-from harness.adapter.base import BaseAdapter, BaseMemory, delete_and_add, find_installed, fits, holds_at
+from harness.adapter.base import BaseAdapter, BaseMemory, applies, delete_and_add, find_installed, fits
 from harness.adapter.codec import encode, read_call, read_filter, read_item, read_message, to_wire
 from harness.adapter.contract import (
     CAPABILITIES,
@@ -68,12 +68,12 @@ __all__ = [
     "Usage",
     "Verdict",
     "VerdictKind",
+    "applies",
     "delete_and_add",
     "embed",
     "encode",
     "find_installed",
     "fits",
-    "holds_at",
     "read_call",
     "read_filter",
     "read_item",

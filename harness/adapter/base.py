@@ -157,7 +157,7 @@ def delete_and_add(memory: Memory, scope: Scope, memory_ids: Sequence[str], item
     return memory.remember([item])[0]
 
 
-def holds_at(limit: Scope, place: Scope) -> bool:
+def applies(limit: Scope, place: Scope) -> bool:
     """Whether what is limited to `limit` holds at `place`: every respect that `limit` names is the same there."""
     return (
         limit.repo in (None, place.repo)

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from harness.adapter import Hit, Scope, holds_at
+from harness.adapter import Hit, Scope, applies
 from harness.log.events import Recalled
 from harness.log.receipts import Receipt
 from harness.metrics.holding import Held, State, explain_unknown, find_state, find_states, find_tellings
@@ -119,7 +119,7 @@ class _Case:
         return not reading.unclear and options == ["right"]
 
     def _is_here(self, hit: Hit) -> bool:
-        return hit.scope is None or holds_at(hit.scope, self._place)
+        return hit.scope is None or applies(hit.scope, self._place)
 
     def _is_marked(self, hit: Hit) -> bool:
         return hit.warned if self._policy == "careful" else bool(hit.superseded)

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AwareDatetime, Discriminator, Field, StringConstraints, Tag, model_validator
 
-from harness.adapter import Scope, holds_at
+from harness.adapter import Scope, applies
 from harness.model.facts import (
     CANARY,
     COMMIT,
@@ -267,7 +267,7 @@ class Scenario(Model):
     def find_standing(self, name: str, at: datetime, place: Scope) -> Standing:
         """How a fact stands at a story time, seen from a place."""
         fact, after = self.by_id[name], self.successor.get(name)
-        if not holds_at(self.home(fact), place):
+        if not applies(self.home(fact), place):
             return "out-of-scope"
         if name in self.forgotten and self.forgotten[name] <= at:
             return "retracted"

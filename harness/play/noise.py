@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from harness.adapter import Item, Scope, Source, holds_at
+from harness.adapter import Item, Scope, Source, applies
 from harness.log.parts import Written
 from harness.model import canary
 from harness.model.facts import CANARY, Fact, Stratum
@@ -99,7 +99,7 @@ def list_lures(scenario: Scenario) -> tuple[Fact, ...]:
     return tuple(
         fact
         for fact in scenario.facts
-        if not fact.erasable and not any(holds_at(scenario.home(fact), place) for place in asking)
+        if not fact.erasable and not any(applies(scenario.home(fact), place) for place in asking)
     )
 
 

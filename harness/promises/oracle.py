@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from harness.adapter import Hit, Item, Scope, Source, holds_at
+from harness.adapter import Hit, Item, Scope, Source, applies
 from harness.model.backend import Backend
 from harness.model.sequence import LOOKS, UNKNOWN, Difference, Said, Step, Steps, make_item
 from harness.promises.memory_model import (
@@ -224,7 +224,7 @@ class Oracle:
             if held and self._must(held) and not held.expired and self._sees(number, step.scope):
                 raise Differs("missing", f"get of {name_memory(number)} shows nothing; it was stored there")
             return
-        self._check(hit, step, lambda other: holds_at(other.item.scope, step.scope), "shown")
+        self._check(hit, step, lambda other: applies(other.item.scope, step.scope), "shown")
         if held is None or hit.memory_id not in held.ids:
             raise Differs("other", f"get of {name_memory(number)} shows {self._name(hit.memory_id)}")
 
@@ -251,7 +251,7 @@ class Oracle:
         (number,) = step.of
         hits = read_hits(said.value)
         for hit in hits:
-            self._check(hit, step, lambda other: holds_at(other.item.scope, step.scope), "recalled")
+            self._check(hit, step, lambda other: applies(other.item.scope, step.scope), "recalled")
             found = self._find(hit)
             if found and found.expired and self.backend.supports("expiry"):
                 raise Differs("expired", f"{self._name(hit.memory_id)} is recalled after its end")
@@ -265,11 +265,11 @@ class Oracle:
     def misses(self, step: Step, value: Any) -> bool:
         """Whether a search by own text lacks a memory that it had to bring; no more alike there than it returns."""
         held = self.held.get(step.of[0])
-        if held is None or not self._must(held) or held.expired or not holds_at(held.item.scope, step.scope):
+        if held is None or not self._must(held) or held.expired or not applies(held.item.scope, step.scope):
             return False
         alike = fold(held.item.text)
         rivals = sum(
-            fold(other.item.text) == alike and other.state == "live" and holds_at(other.item.scope, step.scope)
+            fold(other.item.text) == alike and other.state == "live" and applies(other.item.scope, step.scope)
             for other in self.held.values()
         )
         hits = read_hits(value or [])
@@ -337,7 +337,7 @@ class Oracle:
 
     def _sees(self, number: int, place: Scope) -> bool:
         held = self.held[number]
-        return held.state == "live" and holds_at(held.item.scope, place)
+        return held.state == "live" and applies(held.item.scope, place)
 
     # --- words ---
 
@@ -357,7 +357,7 @@ class Oracle:
         held = self.held[number]
         if held.state != "live":
             return f"{name_memory(number)}, which is gone,"
-        if holds_at(held.item.scope, step.scope):
+        if applies(held.item.scope, step.scope):
             return f"{name_memory(number)}, with a blank text,"
         return f"{name_memory(number)} of {name_scope(held.item.scope)}, asked in {name_scope(step.scope)},"
 

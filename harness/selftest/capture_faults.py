@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from harness.adapter import CAPABILITIES, Ack, Hit, Message, Scope, Source, holds_at
+from harness.adapter import CAPABILITIES, Ack, Hit, Message, Scope, Source, applies
 from harness.backend.registry import AdapterEntry
 from harness.gateway.meter import Meter
 from harness.log.reader import read
@@ -88,7 +88,7 @@ class Capture(GoldMemory):
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
         wanted = self._list_wanted(query)
-        return [hit for name, hit in self._held.items() if name in wanted and holds_at(hit.scope or Scope(), scope)][:k]
+        return [hit for name, hit in self._held.items() if name in wanted and applies(hit.scope or Scope(), scope)][:k]
 
     def _list_wanted(self, query: str) -> set[str]:
         """All that a question could be about, right or wrong."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from harness.adapter import Scope, holds_at
+from harness.adapter import Scope, applies
 from harness.log.transcript import Called
 from harness.metrics.trust.view import DrillView, scope_of
 
@@ -41,7 +41,7 @@ class ScopeView(DrillView):
         """Whether something came back that does not hold where it was asked for, or one of these. Names the first."""
         place, shown = scope_of(call), [piece for _, piece in self.hits(call)]
         if among is None:
-            wrong = [each.name for each in shown if not holds_at(each.item.scope, place)]
+            wrong = [each.name for each in shown if not applies(each.item.scope, place)]
         else:
             wrong = [each.name for each in shown if each.name in among]
         return self.case(None if call.fault else bool(wrong), line, next(iter((*wrong, *call.about)), ""))

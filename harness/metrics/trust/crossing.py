@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness.adapter import Scope, holds_at
+from harness.adapter import Scope, applies
 from harness.metrics.trust import places
 from harness.metrics.trust.apart import ScopeCase, ScopeView, pair_of
 from harness.metrics.trust.view import scope_of
@@ -23,7 +23,7 @@ def by_listing(view: ScopeView) -> Iterable[ScopeCase]:
 def by_reading(view: ScopeView) -> Iterable[ScopeCase]:
     for line, call in view.transcript.calls("get", "cross"):
         (name,) = call.about
-        if view.sees("own", name, "get") and not holds_at(view.scope(name), scope_of(call)):
+        if view.sees("own", name, "get") and not applies(view.scope(name), scope_of(call)):
             yield view.find_crossing(line, call)
 
 
@@ -32,7 +32,7 @@ def by_history(gone: str, view: ScopeView) -> Iterable[ScopeCase]:
     told = {name for _, call in view.transcript.calls("history", f"own{gone}") for name in view.list_shown(call)}
     for line, call in view.transcript.calls("history", f"cross{gone}"):
         (name,) = call.about
-        if name in told and not holds_at(view.scope(name), scope_of(call)):
+        if name in told and not applies(view.scope(name), scope_of(call)):
             yield view.case(None if call.fault else name in view.list_shown(call), line, name)
 
 

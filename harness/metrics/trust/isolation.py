@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from harness.adapter import holds_at
+from harness.adapter import applies
 from harness.log.transcript import Op, Transcript
 from harness.metrics import columns
 from harness.metrics.columns import Place
@@ -81,7 +81,7 @@ def bad(
 def by_search(family: str, view: ScopeView) -> Iterable[ScopeCase]:
     for line, call in view.transcript.calls("recall", "cross"):
         (name,) = call.about
-        if not name.startswith(f"{family}-") or holds_at(view.scope(name), scope_of(call)):
+        if not name.startswith(f"{family}-") or applies(view.scope(name), scope_of(call)):
             continue
         if places.explains(view.scope(name), scope_of(call), view):
             continue

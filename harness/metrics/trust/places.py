@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from harness.adapter import Scope, holds_at
+from harness.adapter import Scope, applies
 from harness.log.transcript import Called, Op
 from harness.metrics.trust.apart import ScopeCase, ScopeView, group_of
 from harness.metrics.trust.view import scope_of
@@ -23,7 +23,7 @@ DIRECTIONS = {
 
 
 def direction(other: Scope, place: Scope) -> str:
-    return "wider" if holds_at(other, place) else "narrower" if holds_at(place, other) else "other"
+    return "wider" if applies(other, place) else "narrower" if applies(place, other) else "other"
 
 
 @lru_cache(maxsize=2048)
@@ -35,8 +35,8 @@ def beside(name: str, view: ScopeView) -> Sequence[tuple[str, str]]:
 def _beside(name: str, view: ScopeView) -> Iterator[tuple[str, str]]:
     group, place = group_of(name), view.scope(name)
     for other in view.groups[group]:
-        if not holds_at(view.scope(other), place):
-            within = holds_at(place, view.scope(other))
+        if not applies(view.scope(other), place):
+            within = applies(place, view.scope(other))
             yield other, ("nesting" if within else "part") if group == LATTICE else group.partition("-")[0]
 
 
@@ -89,7 +89,7 @@ def wider_listed(view: ScopeView) -> Iterable[ScopeCase]:
     for step in ("listed", "listed place"):
         for line, call in view.transcript.calls("entries", step):
             place = scope_of(call)
-            wider = {each.name for each in found if each.item.scope != place and holds_at(each.item.scope, place)}
+            wider = {each.name for each in found if each.item.scope != place and applies(each.item.scope, place)}
             if wider and (call.fault or view.sees(step, call.about[0])):
                 yield view.find_crossing(line, call, wider)
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from harness import paths
-from harness.adapter import Hit, Scope, holds_at
+from harness.adapter import Hit, Scope, applies
 from harness.gateway.chat.client import Reply
 from harness.log.calls import ModelCall, OwnCount
 from harness.log.parts import Check, Choice, Read
@@ -61,7 +61,7 @@ class ReadEntry:
 
 def is_for(entry: ReadEntry, place: Scope) -> bool:
     """Whether it is meant for this place, as far as the backend says for which it is."""
-    return entry.hit.scope is None or holds_at(entry.hit.scope, place)
+    return entry.hit.scope is None or applies(entry.hit.scope, place)
 
 
 def render(text: str, hit: Hit) -> str:

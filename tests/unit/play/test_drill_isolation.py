@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.adapter import Item, Scope, holds_at
+from harness.adapter import Item, Scope, applies
 from harness.log.transcript import Called, Drilled, Ended, Handled, Transcript
 from harness.metrics.trust.isolation import FAMILIES, METRICS
 from harness.model.drill import Piece
@@ -51,7 +51,7 @@ def test_pairs_differ_in_one_respect_only_and_all_names_are_there_at_every_size(
     for name, first, second in named:
         family, respect, _ = name.split("-")
         assert [part for part in vars(first) if getattr(first, part) != getattr(second, part)] == [respect]
-        assert not holds_at(second, first) and holds_at(first, second) == (family == "nesting")
+        assert not applies(second, first) and applies(first, second) == (family == "nesting")
     everything = [scope for _, *both in named for scope in both] + [scope for _, scope in scopes.make_places()]
     assert len(set(everything)) == len(everything), "a leak between pairs would be taken for one inside a pair"
     for size in (4, DRILL.size):

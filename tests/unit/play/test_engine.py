@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness import paths
-from harness.adapter import Ack, Hit, Item, Layer, Scope, holds_at, to_wire
+from harness.adapter import Ack, Hit, Item, Layer, Scope, applies, to_wire
 from harness.backend.client import MemoryFault
 from harness.gateway import tokens
 from harness.log.events import Event, Forgot, Listed, Metered, Recalled, Scanned, Settled, Sought, Worked, Wrote
@@ -274,7 +274,7 @@ class FakeOldest(FakeMemory):
     """A fake that answers with what applies, in the order of writing."""
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
-        return [self._hit(name) for name, item in self._host.items.items() if holds_at(item.scope, scope)][:k]
+        return [self._hit(name) for name, item in self._host.items.items() if applies(item.scope, scope)][:k]
 
 
 class FakePacked(FakeOldest):

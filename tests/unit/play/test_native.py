@@ -9,7 +9,7 @@ import pytest
 
 from adapters._capture import by_piece, observe_with
 from harness import paths
-from harness.adapter import Ack, Message, Scope, holds_at
+from harness.adapter import Ack, Message, Scope, applies
 from harness.log.blobs import unpack
 from harness.log.events import Changed, Forgot, Recalled, Wrote
 from harness.log.parts import HITS
@@ -47,7 +47,7 @@ class FakeCapturing(FakeMemory):
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
         """What holds there."""
         held = [
-            name for name in memory_ids if name in self._host.items and holds_at(self._host.items[name].scope, scope)
+            name for name in memory_ids if name in self._host.items and applies(self._host.items[name].scope, scope)
         ]
         gone = dict(zip(held, super().forget(scope, held), strict=True))
         return [gone.get(name, False) for name in memory_ids]

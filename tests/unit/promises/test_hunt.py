@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from harness.adapter import CAPABILITIES, Ack, Hit, Item, Scope, holds_at
+from harness.adapter import CAPABILITIES, Ack, Hit, Item, Scope, applies
 from harness.backend.client import MemoryFault, RemoteMemory
 from harness.model.backend import Backend, Declared, Fault
 from harness.model.sequence import VERSION, SequenceError, Step, read_case
@@ -52,7 +52,7 @@ class Shelf:
         return Hit(name, item.text, None, item.source, item.at, item.scope, confidence=item.confidence)
 
     def sees(self, name: str, scope: Scope) -> bool:
-        return name in self.rows and holds_at(self.rows[name].scope, scope)
+        return name in self.rows and applies(self.rows[name].scope, scope)
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
         seen = [name for name in self.rows if self.sees(name, scope)]
