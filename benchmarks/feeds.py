@@ -2,6 +2,7 @@
 
 `python -m benchmarks.feeds RUN RUN RUN > benchmarks/results/deep_feeds.json` writes what three runs found, which are
 `coldwarm run --suite deep -d none -n 100 --write append` of the same backends, one with each `--feed`.
+`python -m benchmarks.feeds losses RUN RUN RUN > benchmarks/results/deep_losses.json`: where each row lost decisions.
 """
 
 from __future__ import annotations
@@ -15,56 +16,84 @@ from typing import get_args
 
 from benchmarks.results.__main__ import Table
 from harness.log.folder import Folder
+from harness.metrics.losses import STAGES
 from harness.model.results import Results
 from harness.model.trial import Feed, Measured, ReadPolicy
 
 FEEDS: Sequence[Feed] = get_args(Feed)
+LOST = tuple(f"lost_{stage.name}" for stage in STAGES)
+READS: Sequence[ReadPolicy] = ("trusting", "newest")
 COLUMNS = ("right", "right, newest", "acted on stale", "recalled", "tokens a question")
 
 
 def main() -> None:
-    runs = dict[Feed, Results]()
-    for place in map(Path, sys.argv[1:]):
+    runs, words = dict[Feed, Results](), sys.argv[1:]
+    make = tabulate_losses if words[:1] == ["losses"] else tabulate
+    for place in map(Path, words[make is tabulate_losses :]):
         results = Results.model_validate_json((place / "results.json").read_text("utf-8"))
         runs[Folder.open(place).read().selection.feed] = results
     if {*runs} != {*FEEDS}:
         sys.exit(f"give a run of each --feed: {', '.join(FEEDS)}")
-    print(json.dumps(tabulate(runs), indent=2, ensure_ascii=False))
+    print(json.dumps(make(runs), indent=2, ensure_ascii=False))
 
 
 def tabulate(runs: Mapping[Feed, Results]) -> Table:
-    told = runs["facts"]
+    return {
+        **describe(runs["facts"], "The suite deep by what a memory is told"),
+        "columns": ["row", "fed", *COLUMNS],
+        "rows": [[name, feed, *count(runs[feed], name)] for name in runs["facts"].backends for feed in FEEDS],
+    }
+
+
+def tabulate_losses(runs: Mapping[Feed, Results]) -> Table:
+    """Of each row the decisions that were right, and at which stage the others were lost."""
+    return {
+        **describe(runs["facts"], "Where decisions of the suite deep are lost, by what a memory is told"),
+        "columns": ["row", "fed", "reads", "right", *(stage.called for stage in STAGES)],
+        "rows": [
+            [name, feed, read, *(count_cases(runs[feed], name, each, read) for each in ("decisions_right", *LOST))]
+            for name in runs["facts"].backends
+            for feed in FEEDS
+            for read in READS
+        ],
+    }
+
+
+def describe(told: Results, title: str) -> Table:
+    """A table without rows."""
     day, suite = datetime.strptime(told.run.id[:8], "%Y%m%d"), told.run.suite
     stories, decisions = len(told.stories), sum(story.decisions for story in told.stories)
     return {
-        "title": f"The suite deep by what a memory is told: {stories} stories, {decisions} decisions, noise 100",
+        "title": f"{title}: {stories} stories, {decisions} decisions, noise 100",
         "conditions": f"{day:%Y-%m-%d}, commit {(told.run.commit or 'unknown')[:8]}, "
-        f"suite {suite.version if suite else 'unknown'}; append, read trusting, k 5, 800 tokens",
-        "columns": ["row", "fed", *COLUMNS],
-        "rows": [[name, feed, *count(runs[feed], name)] for name in told.backends for feed in FEEDS],
+        f"suite {suite.version if suite else 'unknown'}; append, read trusting if nothing is said, k 5, 800 tokens",
+        "columns": [],
+        "rows": [],
     }
 
 
 def count(results: Results, name: str) -> Iterator[str]:
     """In the order of COLUMNS."""
+    yield count_cases(results, name, "decisions_right")
+    yield count_cases(results, name, "decisions_right", "newest")
+    yield count_cases(results, name, "stale_use")
+    yield count_cases(results, name, "recall")
+    found = list_measured(results, name, "tokens_recall", "trusting")
+    asked = sum(each.of or 0 for each in found)
+    yield f"{sum(each.value for each in found) / asked:,.0f}" if asked else "n/a"
 
-    def add(measure: str, policy: ReadPolicy = "trusting") -> tuple[float, float, int]:
-        """The sums over stories of value, hits and cases."""
-        own = [each for each in results.cells if (each.backend or each.arm) == name]
-        found = [each.measures.get(measure) for each in own if each.read_policy in (policy, None)]
-        measured = [each for each in found if isinstance(each, Measured)]
-        hits = sum(each.hits or 0 for each in measured)
-        return sum(each.value for each in measured), hits, sum(each.of or 0 for each in measured)
 
-    counted: Sequence[tuple[str, ReadPolicy]] = (
-        ("decisions_right", "trusting"), ("decisions_right", "newest"),
-        ("stale_use", "trusting"), ("recall", "trusting"),
-    )  # fmt: skip
-    for measure, policy in counted:
-        _, hits, of = add(measure, policy)
-        yield f"{hits:g} of {of}" if of else "n/a"
-    tokens, _, asked = add("tokens_recall")
-    yield f"{tokens / asked:,.0f}" if asked else "n/a"
+def count_cases(results: Results, name: str, measure: str, read: ReadPolicy = "trusting") -> str:
+    """`37 of 108`, over all stories."""
+    found = list_measured(results, name, measure, read)
+    of = sum(each.of or 0 for each in found)
+    return f"{sum(each.hits or 0 for each in found):g} of {of}" if of else "n/a"
+
+
+def list_measured(results: Results, name: str, measure: str, read: ReadPolicy) -> list[Measured]:
+    own = [each for each in results.cells if (each.backend or each.arm) == name and each.read_policy in (read, None)]
+    found = (each.measures.get(measure) for each in own)
+    return [each for each in found if isinstance(each, Measured)]
 
 
 if __name__ == "__main__":
