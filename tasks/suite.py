@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from harness import paths
@@ -21,7 +22,7 @@ SUITE_DATE = "2026-11-22"
 PRIVATE = "private"
 """The version of every other folder of scenarios."""
 HELD = 3
-"""One in so many scenarios of a kind is held, and at least one."""
+"""One in so many scenarios is held."""
 
 
 def name(file: Path) -> str:
@@ -29,29 +30,32 @@ def name(file: Path) -> str:
     return f"{file.absolute().parent.name}/{file.stem}"
 
 
-def held(ids: Iterable[str]) -> frozenset[str]:
-    """The held ones of a suite: of each kind the third whose ids have the smallest digests, and at least one.
+def held(ids: Iterable[str], seed: int = 0) -> frozenset[str]:
+    """The held ones of a suite: of each kind the third whose ids have the smallest digests, and at least one. Kinds of
+    one scenario are drawn from together.
 
-    Decided by ids alone, so that neither an edit nor a scenario of another kind moves one to the other split.
+    Decided by ids alone, so that neither an edit nor a scenario of another kind that has several moves one to the other
+    split. Another seed draws others, which nobody can have tuned on.
     """
     kinds: dict[str, set[str]] = {}
     for each in ids:
         kinds.setdefault(each.partition("/")[0], set()).add(each)
-    return frozenset(
-        each for own in kinds.values() for each in sorted(own, key=_place)[: max(1, len(own) // HELD)]
-    )  # fmt: skip
+    alone = {each for own in kinds.values() if len(own) == 1 for each in own}
+    groups = [*(own for own in kinds.values() if len(own) > 1), *([alone] if alone else [])]
+    place = partial(_place, seed=seed)
+    return frozenset(each for own in groups for each in sorted(own, key=place)[: max(1, len(own) // HELD)])
 
 
-def _place(each: str) -> str:
-    return hashlib.sha256(each.encode()).hexdigest()
+def _place(each: str, seed: int) -> str:
+    return hashlib.sha256(f"{seed} {each}".encode() if seed else each.encode()).hexdigest()
 
 
-def of_split(files: Sequence[Path], tasks: Path, split: Split) -> list[Path]:
+def of_split(files: Sequence[Path], tasks: Path, split: Split, seed: int = 0) -> list[Path]:
     """Those of some files that are in a split of the suite in a folder; a file from elsewhere counts as part of it.
 
     Raises ScenarioError, one line, where none is left.
     """
-    back = held(name(file) for file in (*_suite(tasks), *files))
+    back = held((name(file) for file in (*_suite(tasks), *files)), seed)
     chosen = [file for file in files if split == "all" or (name(file) in back) == (split == "held")]
     if not chosen:
         raise ScenarioError(f"{tasks}: split: no scenario of the split '{split}' is among those asked for")
@@ -62,14 +66,14 @@ def _suite(tasks: Path) -> list[Path]:
     return sorted(tasks.glob("*/*.toml"))
 
 
-def identity(scenarios: Sequence[Scenario], tasks: Path, split: Split) -> Suite:
+def identity(scenarios: Sequence[Scenario], tasks: Path, split: Split, seed: int = 0) -> Suite:
     """Which scenarios a run plays: equal digests, equal content of each, its commits included."""
     ids = [scenario.id for scenario in scenarios]
     return Suite(
         version=_version(scenarios, tasks),
         digest=digest({scenario.id: digest(scenario) for scenario in scenarios}),
         split=split,
-        held=tuple(sorted(held([*map(name, _suite(tasks)), *ids]).intersection(ids))),
+        held=tuple(sorted(held([*map(name, _suite(tasks)), *ids], seed).intersection(ids))),
     )
 
 

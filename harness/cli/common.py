@@ -48,6 +48,7 @@ class PlainPath(click.Path):
 FOLDER = PlainPath(path_type=Path)
 SPLIT = click.Choice(["all", "dev", "held"])
 SPLIT_HELP = "Part of the suite: dev to work with, held kept back for a final run."
+HELD_SEED_HELP = "Draws which stories are held; any number but 0 draws others than those that everybody knows."
 
 
 def stop(message: object, code: int = BAD) -> NoReturn:
@@ -165,7 +166,9 @@ def write_page(path: Path, text: str) -> None:
         stop(f"{path}: cannot be written: {error.strerror}; choose another with --html", COULD_NOT_RUN)
 
 
-def load_stories(tasks: Path, fixtures: Path, names: tuple[str, ...], split: Split) -> list[tuple[Scenario, Repo]]:
+def load_stories(
+    tasks: Path, fixtures: Path, names: tuple[str, ...], split: Split, held_seed: int = 0
+) -> list[tuple[Scenario, Repo]]:
     from harness.machine import shortage
     from harness.repo.checkout import FixtureError
     from tasks import loader, suite
@@ -173,7 +176,7 @@ def load_stories(tasks: Path, fixtures: Path, names: tuple[str, ...], split: Spl
     if names == ("none",):
         return []
     try:
-        files = suite.of_split(loader.find(tasks, names), tasks, split)
+        files = suite.of_split(loader.find(tasks, names), tasks, split, held_seed)
         return loader.load(files, fixtures, paths.cache_root())
     except (loader.ScenarioError, FixtureError) as error:
         if lack := shortage.explain_error(error, paths.cache_root()):

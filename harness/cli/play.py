@@ -12,6 +12,7 @@ import click
 from harness import paths
 from harness.cli.common import (
     FOLDER,
+    HELD_SEED_HELP,
     SPLIT,
     SPLIT_HELP,
     GroupedCommand,
@@ -55,8 +56,8 @@ WRITE_HELP = (
 )
 GROUPS = {
     "What is played": (
-        "backends", "scenarios", "split", "noise", "write", "seed", "seeds", "drilled", "drill_size", "reader",
-        "writer", "model", "k", "budget", "undated",
+        "backends", "scenarios", "split", "held_seed", "noise", "write", "seed", "seeds", "drilled", "drill_size",
+        "reader", "writer", "model", "k", "budget", "undated",
         "feed", "rounds",
     ),
     "Chat models": ("chat", "record", "chat_budget", "chat_cost", "chat_price", "prices", "yes"),
@@ -115,6 +116,7 @@ class SizeOfDrills(click.ParamType[DrillSize]):
     help="Id, kind or file of a scenario; repeatable. none: only the drills. Default: all.",
 )
 @click.option("--split", type=SPLIT, default="all", show_default=True, help=SPLIT_HELP)
+@click.option("--held-seed", type=click.IntRange(0), default=0, show_default=True, help=HELD_SEED_HELP)
 @click.option(
     "--noise",
     "-n",

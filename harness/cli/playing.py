@@ -135,7 +135,8 @@ def play(
         folder, selection, playables, command, stories, paths.cache_root(), listener,
         executor=executor, only=only, keep=keep, shard=dealt, chat=chat, budget=allowance, call_seconds=call_seconds,
         allowed_faults=tolerated, trial_cache=TrialCache(paths.find_trials()), fresh=fresh,
-        prices=table, suite=suite.identity([story for story, _ in stories], tasks, selection.split),
+        prices=table,
+        suite=suite.identity([story for story, _ in stories], tasks, selection.split, selection.held_seed),
     )  # fmt: skip
     trouble = ""
     try:
@@ -194,7 +195,7 @@ def _prepare(
     for spec in selection.backends:
         if spec.pinned:
             environments.begin(spec)
-    stories = leave_out(load_stories(tasks, fixtures, selection.scenarios, selection.split))
+    stories = leave_out(load_stories(tasks, fixtures, selection.scenarios, selection.split, selection.held_seed))
     if mute := [story.id for story, _ in stories if selection.feed != "facts" and not story.spoken]:
         raise ValueError(
             f"--feed {selection.feed}: {mute[0]} has no transcripts; play the suite that has: --suite deep"
@@ -241,6 +242,7 @@ def select(
     backends: tuple[str, ...],
     scenarios: tuple[str, ...],
     split: Split,
+    held_seed: int,
     noise: tuple[int, ...],
     write: tuple[Any, ...],
     seed: tuple[int, ...],
@@ -291,7 +293,8 @@ def select(
     if scenarios == ("none",) and not chosen:
         raise ValueError("-s none with -d none leaves nothing to play: leave one of them out")
     return Selection(
-        backends=specs, scenarios=scenarios, split=split, noise=noise, writes=write, k=k, budget=budget,
+        backends=specs, scenarios=scenarios, split=split, held_seed=held_seed, noise=noise, writes=write, k=k,
+        budget=budget,
         seeds=tuple(range(1, seeds + 1)) if seeds else seed or (1,), drills=chosen, drill_size=drill_size,
         chat=_make_chat(chat, record), reader=label, writer=name_reader(writer, writing), undated=undated,
         feed=feed, rounds=rounds,

@@ -15,6 +15,7 @@ from harness.cli.common import (
     FAILED,
     FOLDER,
     GOOD,
+    HELD_SEED_HELP,
     SPLIT,
     SPLIT_HELP,
     choose_exit_code,
@@ -32,10 +33,11 @@ from harness.cli.common import (
 
 @click.command(name="list")
 @click.option("--split", type=SPLIT, default="all", show_default=True, help=SPLIT_HELP)
+@click.option("--held-seed", type=click.IntRange(0), default=0, show_default=True, help=HELD_SEED_HELP)
 @click.option("--backend", "-b", "backends", multiple=True, help="What this one declares instead; repeatable.")
 @click.option("--backends", "everyone", is_flag=True, help="What each backend declares.")
 @with_suite
-def list_(split: Any, backends: tuple[str, ...], everyone: bool, tasks: Path, fixtures: Path) -> None:
+def list_(split: Any, held_seed: int, backends: tuple[str, ...], everyone: bool, tasks: Path, fixtures: Path) -> None:
     """List the scenarios and the backends.
 
     With -b or --backends, prints what backends declare, as Markdown: native, emulated and how, or not there and why.
@@ -58,8 +60,8 @@ def list_(split: Any, backends: tuple[str, ...], everyone: bool, tasks: Path, fi
         click.echo(capabilities.write_markdown(declared_support), nl=False)
         return
 
-    stories = [story for story, _ in load_stories(tasks, fixtures, (), split)]
-    listing.show(stories, suite.identity(stories, tasks, split), open_terminal())
+    stories = [story for story, _ in load_stories(tasks, fixtures, (), split, held_seed)]
+    listing.show(stories, suite.identity(stories, tasks, split, held_seed), open_terminal())
     for word, control in (("backends", False), ("controls", True)):
         names = [name for name, entry in registry.list_adapters().items() if entry.control is control]
         click.echo(f"{word}: {', '.join(names)}")

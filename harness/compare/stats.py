@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from itertools import combinations
 from math import ceil, comb, isfinite, log2
 from typing import Any, TypeAlias
 
@@ -74,6 +75,22 @@ def _multiply(table: Callable[[int], Any], many: Iterable[Values]) -> Iterator[t
             part = own[at : at + TOGETHER]
             products = np.matmul(pieces, np.asarray(part, float)[:, :, None])
             yield from zip(part, products[..., 0].swapaxes(0, 1).reshape(len(part), -1), strict=True)
+
+
+def label_swap(first: Sequence[float], second: Sequence[float]) -> float:
+    """Two-sided p of the difference of two means if labels are drawn: exact while there are at most RESAMPLES ways to
+    draw them, else by as many draws."""
+    import numpy as np
+
+    values, size = np.asarray([*first, *second], float), len(first)
+    if comb(len(values), size) <= RESAMPLES:
+        sums, itself = np.asarray([values[list(own)].sum() for own in combinations(range(len(values)), size)]), 0
+    else:
+        drawn = np.random.default_rng(SEED).permuted(np.tile(values, (RESAMPLES, 1)), axis=1)
+        sums, itself = drawn[:, :size].sum(axis=1), 1
+    seen, slack = values[:size].sum(), 1e-9 * (1 + np.abs(values).sum())
+    tail = min(np.count_nonzero(sums <= seen + slack), np.count_nonzero(sums >= seen - slack))
+    return float(min(1.0, 2 * (int(tail) + itself) / (len(sums) + itself)))
 
 
 def find_smallest_p(pairs: int) -> float:

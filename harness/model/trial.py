@@ -164,6 +164,8 @@ class Selection(Model):
     backends: tuple[Spec, ...]
     scenarios: tuple[str, ...] = ()
     split: Split = "all"
+    held_seed: int = Field(0, ge=0, exclude_if=lambda seed: not seed)
+    """Draws which stories are held."""
     writes: tuple[WritePolicy, ...] = USUAL_WRITES
     noise: tuple[int, ...] = DEFAULT_NOISE
     seeds: tuple[int, ...] = (1,)

@@ -24,6 +24,7 @@ from harness.report.model import (
     missing,
     needs,
     sections,
+    splits,
     supported,
     table,
     ways,
@@ -103,6 +104,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
                 (each, contrasts.describe(results, each.comparison) if each.comparison else None)
                 for each in results.claims
             ],
+            parted=splits.collect(results),
             changes=list(contrasts.list_changes(results)),
             pools=pools,
             told=seen.timelines,

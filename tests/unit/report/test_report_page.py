@@ -21,7 +21,7 @@ from harness.model.regression import Change, GateVerdict
 from harness.model.results import Against, Pooled, Results, Suite
 from harness.model.trial import Interval
 from harness.report import charts, write
-from harness.report.model import evidence, sections, ways
+from harness.report.model import evidence, sections, splits, ways
 from harness.report.outputs import page as html
 from tests.support.runs import run
 
@@ -115,6 +115,17 @@ def test_processes_change_no_byte_of_the_report(
     written = write(folder, *evidence.read(folder, 2), tmp_path)
     assert written.page.read_text("utf-8") == text
     assert written.results.read_bytes() == (folder.root / "results.json").read_bytes()
+
+
+def test_dev_and_held_stories_stand_side_by_side(
+    tmp_path: Path, folder: Folder, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [("<a>", "12 of 24, +.25", "12 of 12, +.75", ".02")]
+    parted = splits.Parted(("Dev: 6 stories", "Held: 3 stories"), rows, "The gain differs.")
+    monkeypatch.setattr(splits, "collect", lambda _: parted)
+    page = write(folder, *evidence.read(folder), tmp_path).page.read_text("utf-8")
+    assert '<th scope="row">&lt;a&gt;</th><td>12 of 24, +.25</td><td>12 of 12, +.75</td><td>.02</td>' in page
+    assert "The gain differs." in page and "stories kept back" not in text
 
 
 def test_the_run_card_names_the_suite_that_was_played(tmp_path: Path, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any, get_args
 
@@ -24,20 +25,29 @@ def kind(each: str) -> str:
     return each.partition("/")[0]
 
 
-@given(IDS)
-def test_every_kind_has_a_held_scenario_and_about_a_third_are_held(ids: set[str]) -> None:
-    held = suite.held(ids)
-    assert held <= ids and {kind(each) for each in held} == {kind(each) for each in ids}
-    for own in {kind(each) for each in ids}:
-        n, back = (sum(kind(each) == own for each in group) for group in (ids, held))
-        assert back == max(1, n // 3)
+@given(IDS, st.integers(0, 9))
+def test_about_a_third_of_each_kind_is_held_and_of_kinds_of_one_together(ids: set[str], seed: int) -> None:
+    held = suite.held(ids, seed)
+    assert held <= ids
+    sizes = Counter(map(kind, ids))
+    for own in (name for name in sizes if sizes[name] > 1):
+        assert sum(kind(each) == own for each in held) == max(1, sizes[own] // 3)
+    alone = {each for each in ids if sizes[kind(each)] == 1}
+    assert len(held & alone) == (max(1, len(alone) // 3) if alone else 0)
+
+
+def test_another_seed_holds_others_back() -> None:
+    drawn = [suite.held(map(suite.name, loader.find(paths.DEEP)), seed) for seed in range(4)]
+    assert [len(each) for each in drawn] == [4] * 4 and len(set(drawn)) > 1
 
 
 @given(IDS, IDS, st.randoms())
 def test_a_split_depends_on_the_ids_of_its_own_kind_alone(ids: set[str], more: set[str], random: Any) -> None:
     shuffled = random.sample(sorted(ids), len(ids))
     others = {each for each in more if kind(each) not in {kind(own) for own in ids}}
-    assert suite.held(shuffled) == suite.held(ids) == suite.held(ids | others) & ids
+    several = {each for each in ids if sum(kind(own) == kind(each) for own in ids) > 1}
+    assert suite.held(shuffled) == suite.held(ids)
+    assert suite.held(ids) & several == suite.held(ids | others) & several
 
 
 def test_the_split_of_a_known_kind_stays_as_it_was() -> None:
