@@ -26,6 +26,14 @@
     return state;
   };
 
+  // One price for all tokens, so that no row passes another.
+  const pay = (row, price) => {
+    const { low, tokens, whole } = row.dataset;
+    if (!price || tokens === undefined) return "";
+    const ends = new Set([low, tokens].map((each) => Number((each * price / 1e6).toPrecision(2)).toString()));
+    return `${whole === undefined ? "at least " : ""}${[...ends].join("\u2013")} for each completed job`;
+  };
+
   const link = (keys) => {
     const made = document.createElement("a");
     made.href = `#board?${new URLSearchParams(keys.map((key) => ["row", key]))}`;
@@ -39,6 +47,7 @@
     const needs = query.getAll("need").filter((need) => offered.has(need));
     const budget = Math.max(0, Number(query.get("budget")) || 0);
     const has = (query.get("has") ?? "").toLowerCase();
+    const price = Math.max(0, Number(query.get("price")) || 0);
     const asked = needs.length || budget;
     const order = Object.keys(STATES);
     const found = new Map(rows.map((row, at) => {
@@ -52,6 +61,7 @@
       const state = order[found.get(row)[0]];
       row.className = asked ? state : "";
       row.querySelector(".state").textContent = asked ? STATES[state] : "";
+      row.querySelector(".money").textContent = pay(row, price);
       row.hidden = !row.cells[0].firstElementChild.textContent.toLowerCase().includes(has);
       body.append(row);
     }
@@ -61,7 +71,7 @@
     answer.textContent = !asked ? "" :
       `${fit.length} of ${rows.length} fit${open ? `, and of ${open} it cannot be told` : ""}: ${told.join("; ")}. `;
     if (asked && fit.length) answer.append(link(fit.map((row) => row.dataset.row)));
-    area.hidden = !asked && !has;
+    area.hidden = !asked && !has && !price;
   };
 
   document.getElementById("each").open = false; // each need by itself, for who has no script

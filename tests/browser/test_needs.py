@@ -65,6 +65,17 @@ def test_a_budget_counts_the_worst_way_of_reading_and_stands_in_the_address(open
     assert set(states(again).values()) == {""}
 
 
+def test_the_price_of_tokens_says_what_a_job_costs(opened: Opener, report: Path) -> None:
+    page = opened(report, "#choose?price=2.5")
+    row = "document.querySelector('.choices [data-row=keeper]')"
+    low, high = (page.run(f"Number({row}.dataset.{name})") for name in ("low", "tokens"))
+    ends = dict.fromkeys(f"{float(f'{each * 2.5e-6:.2g}'):g}" for each in (low, high))
+    assert page.run(f"{row}.querySelector('.money').textContent").endswith(f"{'–'.join(ends)} for each completed job")
+    assert page.run("document.querySelector('.choices').checkVisibility()") is True
+    change(page, "choose", "price", "0")
+    assert page.run(f"{row}.querySelector('.money').textContent") == ""
+
+
 def test_what_fits_is_shown_on_the_scoreboard_by_a_link(opened: Opener, report: Path) -> None:
     page = opened(report, "#choose?need=inspected")
     fit = [row for row, state in states(page).items() if state == "fits"]

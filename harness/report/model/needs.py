@@ -68,13 +68,14 @@ class Choice:
     """A row as the page narrows by needs.
 
     Attributes:
-        tokens: What a completed job costs under the worst way of reading, and whether that is all of it.
+        tokens: What a completed job costs under the best and the worst way of reading.
+        whole: Whether that is all of it.
         cheap: Its place in the order of the fewest tokens.
     """
 
     row: BoardRow
     price: str
-    tokens: float | None
+    tokens: tuple[float, float] | None
     whole: bool
     cheap: int
     reasons: tuple[Reason, ...]
@@ -233,8 +234,8 @@ def _choose(results: Results, board: Board, row: BoardRow, cheap: int, asked: It
     reasons = (Reason(need, why, known=not why.startswith(OPEN)) for need, why in found if why)
     paid = ways.spread(results, row.key, TOKENS_PER_JOB, ways.best_write(results, row.key))
     whole = paid is not None and not any(each.at_least for each in paid.by_read.values())
-    high = paid.numbers[1] if paid else None
-    return Choice(row, describe_price(results, row), high, whole, cheap, tuple(reasons))
+    tokens = paid.numbers if paid else None
+    return Choice(row, describe_price(results, row), tokens, whole, cheap, tuple(reasons))
 
 
 def _find_reason(results: Results, board: Board, row: BoardRow, rules: Iterable[Rule]) -> str:
