@@ -16,13 +16,14 @@ Operation = Literal[
 Trait = Literal[
     "ranked", "abstains", "source", "created", "expiry",
     "scope_org", "scope_repo", "scope_branch", "scope_user",
-    "persistent", "multi_process", "concurrent", "usage", "extracts", "masks", "verdict",
+    "persistent", "multi_process", "concurrent", "usage", "extracts", "masks", "verdict", "work_tree",
     "filter_kind", "filter_path", "filter_confidence",
 ]  # fmt: skip
 """concurrent: several threads may call `remember` at once. extracts: a model inside rewrites what it is told; texts
 come back as facts of its own making. masks: addresses and what looks like a credential are replaced in what it is told.
-verdict: hits say what the backend itself thinks of them; one without a verdict is not doubted. filter_...: the backend
-itself keeps a recall to this part of a `Filter`.
+verdict: hits say what the backend itself thinks of them; one without a verdict is not doubted. work_tree: it
+reads the repository that a story is about, in `Space.work_trees`. filter_...: the backend itself keeps a recall to this
+part of a `Filter`.
 """
 CAPABILITIES: tuple[str, ...] = get_args(Operation) + get_args(Trait)
 FILTERS: tuple[Trait, ...] = ("filter_kind", "filter_path", "filter_confidence")
@@ -31,7 +32,7 @@ CLOSED: Mapping[str, Any] = {"extra": "forbid", "strict": True, "allow_inf_nan":
 NOT_OFFERED = "not offered by this adapter"
 UNDECLARED: Mapping[str, str] = {
     "concurrent": "serial: it is told one thing after the other",
-    **dict.fromkeys(("masks", "deprecate", "observe", "verdict", *FILTERS), NOT_OFFERED),
+    **dict.fromkeys(("masks", "deprecate", "observe", "verdict", "work_tree", *FILTERS), NOT_OFFERED),
 }  # fmt: skip
 """Why a capability is not there that an adapter says nothing of."""
 PLACE: Mapping[str, Any] = {"extra": "forbid"}
@@ -182,6 +183,9 @@ class Space:
 
     Attributes:
         dims: Floats in a vector; 0 where no embedder is installed, and `embed` is refused.
+        work_trees: Repository, as scopes name it -> its git checkout, which nobody but the harness changes: it stands
+            at the commit of the session that is being played. Empty for who does not declare `work_tree`, and where
+            there is no story.
     """
 
     root: str
@@ -191,6 +195,7 @@ class Space:
     seed: int
     settings: Mapping[str, Any] = field(default_factory=dict)
     service: str | None = None
+    work_trees: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

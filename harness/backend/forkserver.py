@@ -45,7 +45,8 @@ class Running(Protocol):
 
 
 class Launcher(Protocol):
-    """Starts the worker of an adapter, which can change nothing but the folder that holds its home.
+    """Starts the worker of an adapter, which can change nothing but the folder that holds its home, and reads the work
+    tree that lies beside that.
 
     The caller keeps and closes its own copies of both descriptors.
     """
@@ -61,7 +62,16 @@ def spawn(
     """A new interpreter."""
     found = staging.find_modules(adapter, home.parent, python)
     command = [python, "-m", "harness.backend.worker", str(descriptor), adapter]
-    return _start(command, home, output, found.path, make_sandbox(found.reads, (str(home.parent),), ports))
+    return _start(command, home, output, found.path, _contain(found.reads, home, ports))
+
+
+def locate_work_tree(folder: Path) -> Path:
+    """Where the checkout lies for those whose homes are in this folder: beside it, as they cannot change it."""
+    return folder.with_name(f"{folder.name}-tree")
+
+
+def _contain(reads: tuple[str, ...], home: Path, ports: Ports) -> Sandbox:
+    return make_sandbox((*reads, str(locate_work_tree(home.parent))), (str(home.parent),), ports)
 
 
 def _start(
@@ -195,7 +205,7 @@ class ForkServer:
 
     def fork(self, descriptor: int, home: Path, output: int, ports: Ports) -> Running | None:
         """A child on this descriptor; None if this parent can no longer fork."""
-        sandbox = vars(make_sandbox(self._reads, (str(home.parent),), ports))
+        sandbox = vars(_contain(self._reads, home, ports))
         request = json.dumps({"env": make_environment(home), "cwd": str(home), "sandbox": sandbox}).encode()
         with self._lock:
             try:

@@ -14,7 +14,7 @@ from pathlib import Path
 from harness.adapter import Call, Layer, Space
 from harness.backend import client
 from harness.backend.client import Deadlines, MemoryFault, RemoteMemory
-from harness.backend.forkserver import Launcher, spawn
+from harness.backend.forkserver import Launcher, locate_work_tree, spawn
 from harness.backend.servers import Service
 from harness.backend.supervised import ServiceError
 from harness.model.backend import Backend, EmbedderName, Fault
@@ -86,6 +86,13 @@ class ChildStore:
     def switch_embedder(self, name: EmbedderName) -> None:
         """From the next opening on, the endpoint embeds otherwise, and the space says how long its vectors are."""
         self.space = replace(self.space, dims=self.switch(name))
+
+    def lend_work_tree(self, repo: str) -> Path:
+        """The folder for the checkout of a repository; from the next opening on, the space names it."""
+        place = locate_work_tree(self.folder)
+        place.mkdir(parents=True, exist_ok=True)  # else no process could be shown it
+        self.space = replace(self.space, work_trees={repo: str(place)})
+        return place
 
     def _serve(self, service: Service) -> None:
         with _translate_faults():

@@ -94,6 +94,7 @@ def play(
         return
     memory_session = MemorySession(part, store, tools, meter)
     try:
+        _check_out(memory_session, part.scenario.sessions[0])
         memory_session.open()
         yield from Warm(memory_session).story()
         memory_session.close()
@@ -102,6 +103,14 @@ def play(
         yield Closed(status="failed", fault=lost.fault)
     finally:
         memory_session.abandon()
+
+
+def _check_out(memory_session: MemorySession, session: Session) -> None:
+    """Brings the work tree of a backend that reads one to where a session works, before any of its calls."""
+    if memory_session.supports("work_tree"):
+        repo = memory_session.tools.repo
+        tree = memory_session.store.lend_work_tree(memory_session.scenario.scope.repo or repo.name)
+        repo.check_out(session.commit, tree)
 
 
 def _explain_refusal(trial: Trial, backend: Backend) -> Fault | None:
@@ -136,6 +145,7 @@ class Warm:
         batches = count()
         for session in self._scenario.sessions:
             yield Began(session=session.id, at=session.at, commit=session.commit)
+            _check_out(memory_session, session)
             memory_session.phase("ingest")
             yield from self._way.begin(session)
             for writes, steps in groupby(session.steps, lambda step: isinstance(step, Learn | Remember)):

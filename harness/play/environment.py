@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol, Self
 
 from harness.backend.client import Deadlines
+from harness.backend.forkserver import locate_work_tree
 from harness.backend.store import make_opaque_name
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.standin_agent import Known
@@ -182,6 +183,7 @@ class Environment:
             yield path, space
         finally:
             left = leftovers.end_processes(space)
+            leftovers.remove(locate_work_tree(space))
             if self.settings.keep and space.exists():
                 leftovers.remove(kept)
                 space.rename(kept)

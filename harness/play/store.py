@@ -57,8 +57,18 @@ class Store(Protocol[H_co]):
         """All that belongs to the trial, `root` included; None if it keeps nothing on disk."""
 
     def open(self) -> H_co: ...
+    def lend_work_tree(self, repo: str) -> Path:
+        """The folder in which a backend that reads the work tree of this repository finds it."""
+
     def flush(self) -> None: ...
     def layers(self) -> list[Layer]: ...
+
+
+class WithoutWorkTree:
+    """A store in this process: no backend that reads a work tree lives there."""
+
+    def lend_work_tree(self, repo: str) -> Path:
+        raise NotImplementedError(repo)
 
 
 class Lost(StoreGone):  # not an error: it ends the story, and the fault is logged

@@ -155,20 +155,27 @@ class Repo:
 
         It borrows the fixture's objects and shares nothing else, so many may live at once, and none writes here.
         """
-        self.files(commit)  # refuses links that lead out
-        ref = f"refs/heads/{self.history.find_branch(commit)}"
         with leftovers.make_temporary() as root:
-            store = root / ".git"
-            (store / "objects" / "info").mkdir(parents=True)
-            (store / ref).parent.mkdir(parents=True)
-            (store / "objects" / "info" / "alternates").write_text(f"{self.path / 'objects'}\n")
-            (store / "config").write_text(configure(commit, bare=False))
-            (store / "info").mkdir()
-            (store / "info" / "attributes").write_text(_AS_TRACKED)
-            (store / "HEAD").write_text(f"ref: {ref}\n")
-            (store / ref).write_text(f"{commit}\n")
-            self._ask("read-tree", "--reset", "-u", "HEAD", at=store, tree=root)
+            self._lay(root, commit)
             yield root
+
+    def check_out(self, commit: str, tree: Path) -> None:
+        """Makes a folder a checkout as `worktree` does, or brings the one that is there to another commit. It borrows
+        nothing, so that who sees nothing else can ask git about it."""
+        self._lay(tree, commit)
+        self.part(tree)
+
+    def _lay(self, tree: Path, commit: str) -> None:
+        self.files(commit)  # refuses links that lead out
+        ref, store = f"refs/heads/{self.history.find_branch(commit)}", tree / ".git"
+        for folder in (store / "objects" / "info", store / "info", (store / ref).parent):
+            folder.mkdir(parents=True, exist_ok=True)
+        (store / "objects" / "info" / "alternates").write_text(f"{self.path / 'objects'}\n")
+        (store / "config").write_text(configure(commit, bare=False))
+        (store / "info" / "attributes").write_text(_AS_TRACKED)
+        (store / "HEAD").write_text(f"ref: {ref}\n")
+        (store / ref).write_text(f"{commit}\n")
+        self._ask("read-tree", "--reset", "-u", "HEAD", at=store, tree=tree)
 
     def part(self, tree: Path) -> None:
         """Makes a work tree hold the objects of its own history, and borrow none: those of later commits are gone."""

@@ -16,7 +16,7 @@ from harness.adapter import CAPABILITIES, FILTERS, Ack, BaseMemory, Hit, Item, L
 from harness.backend.client import MemoryFault
 from harness.gateway.embedder import Encoded
 from harness.model.backend import Backend, Declared, Fault, FaultKind
-from harness.play.store import InOnePage
+from harness.play.store import InOnePage, WithoutWorkTree
 
 
 class FakeEmbedder:
@@ -145,7 +145,7 @@ class FakeMemory(InOnePage, BaseMemory):
         self.killed = True
 
 
-class FakeHost:
+class FakeHost(WithoutWorkTree):
     """Where a fake memory lives: what it holds outlasts every open."""
 
     def __init__(
@@ -161,7 +161,7 @@ class FakeHost:
         support = {
             word: Declared(level="unsupported", note=f"no {word}") if word in lacks else Declared(level="native")
             for word in CAPABILITIES
-            if word not in ("extracts", "masks", *FILTERS) or word in filters
+            if word not in ("extracts", "masks", "work_tree", *FILTERS) or word in filters
         }
         support["extracts"] = Declared(level="native" if extracts else "unsupported")
         self.backend = Backend(name="fake", version="1", support=support)

@@ -14,7 +14,7 @@ from harness import paths
 from harness.adapter import Scope, Space
 from harness.backend import client
 from harness.backend.client import Deadlines, RemoteMemory
-from harness.backend.forkserver import ForkServers, Launcher, spawn
+from harness.backend.forkserver import ForkServers, Launcher, locate_work_tree, spawn
 from harness.machine import containment, sandbox
 from harness.selftest.planted import cheating, prying
 from harness.selftest.planted.base import Planted
@@ -137,6 +137,19 @@ def test_a_child_reads_and_changes_what_is_its_own(pries: str, run: Path, launch
         assert "refused" not in said(memory, "write file-in-its-home.txt")
         assert "refused" not in said(memory, "read /etc/passwd")
     assert beside.read_text() == "text"
+
+
+@pytest.mark.skipif(not HELD, reason="no Landlock")
+def test_a_child_reads_its_work_tree_and_changes_nothing_there(pries: str, run: Path, launch: Launcher) -> None:
+    mine, other = (locate_work_tree(run / "work" / name) for name in ("5f0c2a", "other"))
+    for tree in (mine, other):
+        tree.mkdir()
+    with opened(pries, run, launch) as memory:
+        for tree in (mine, other):  # as a story goes on, when its children have long been started
+            (tree / "README.md").write_text("text")
+        assert said(memory, f"read {mine}/README.md").endswith(": text")
+        assert "refused" in said(memory, f"write {mine}/README.md") and "refused" in said(memory, f"write {mine}/new")
+        assert "refused" in said(memory, f"read {other}/README.md"), "the tree of another trial"
 
 
 @pytest.mark.skipif(not HELD, reason="no Landlock")

@@ -243,6 +243,25 @@ def test_a_worktree_is_removed_when_its_user_fails(shop: Repo) -> None:
         pass
 
 
+def test_a_checkout_is_brought_from_commit_to_commit_and_needs_no_other_repository(shop: Repo, tmp_path: Path) -> None:
+    for at in (0, 2, 3, 1):
+        shop.check_out(shop.commits[at], tmp_path / "tree")
+        files = [each for each in (tmp_path / "tree").rglob("*") if each.is_file() and ".git" not in each.parts]
+        assert {str(each.relative_to(tmp_path / "tree")): each.read_text() for each in files} == TREES[at]
+        objects, status = (
+            subprocess.run(["git", *words], cwd=tmp_path / "tree", capture_output=True, text=True, check=True).stdout
+            for words in (["cat-file", "--batch-all-objects", "--batch-check"], ["status", "--porcelain"])
+        )
+        assert [commit in objects for commit in shop.commits] == [place <= at for place in range(5)] and not status
+
+
+def test_a_checkout_goes_on_to_a_branch(forked: Repo, tmp_path: Path) -> None:
+    for commit, app in zip(forked.commits[2:4], ("two\n", "fixed\n"), strict=True):
+        forked.check_out(commit, tmp_path)
+        assert (tmp_path / "app.py").read_text() == app
+    assert (tmp_path / ".git" / "HEAD").read_text() == "ref: refs/heads/release-2.x\n"
+
+
 def test_a_branch_leaves_main_and_main_is_as_without_it(tmp_path: Path, series: Series, forked: Repo) -> None:
     linear = build(series(tmp_path / "linear" / "forked", MAINLINE), tmp_path / "cache")
     assert forked.commits[:3] == linear.commits and forked.digest != linear.digest
