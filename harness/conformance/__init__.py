@@ -11,7 +11,7 @@ from typing import Literal
 from harness.backend import client, interpreters, registry
 from harness.backend.client import Deadlines
 from harness.backend.store import ChildStore, make_opaque_name
-from harness.conformance import capturing, change_checks, filter_checks, write_checks  # noqa: F401  they register their checks, in this order
+from harness.conformance import capturing, change_checks, filter_checks, work_tree_checks, write_checks  # noqa: F401  they register their checks, in this order
 from harness.conformance.bench import CHECKS, Bench, ContractCheck, run
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.chat.standin import StandIn

@@ -18,7 +18,9 @@ class FakeTreeReaderMemory(RowMemory):
         self.trees = space.work_trees
 
     def find(self, query: str, visible: Sequence[str], k: int) -> list[tuple[str, float | None]]:
-        return [(name, 0.0) for name in visible[:k]]
+        asked = {*query.lower().split()}
+        scores = {name: float(len(asked & {*self.rows[name].text.lower().split()})) for name in visible}
+        return [(name, scores[name]) for name in sorted(visible, key=lambda each: -scores[each])[:k]]
 
     def hit(self, name: str, score: float | None = None) -> Hit:
         hit = super().hit(name, score)
@@ -30,7 +32,7 @@ class FakeTreeReaderMemory(RowMemory):
         then = subprocess.run(words, check=True, capture_output=True, text=True).stdout.splitlines()
         at = (hit.source.line or 1) - 1
         same = now[at : at + 1] == then[at : at + 1]
-        return hit if same else replace(hit, verdict=Verdict("stale", reason=f"now: {now[at]}"))
+        return hit if same else replace(hit, verdict=Verdict("stale", reason=f"now: {now[at : at + 1]}"))
 
 
 class FakeTreeReader(RowAdapter):
@@ -39,3 +41,10 @@ class FakeTreeReader(RowAdapter):
 
     def open(self, space: Space) -> Memory:
         return FakeTreeReaderMemory(self.path(space), space)
+
+
+class FakeThatNeverLooks(FakeTreeReader):
+    name = "fake_that_never_looks"
+
+    def open(self, space: Space) -> Memory:
+        return FakeTreeReaderMemory(self.path(space), replace(space, work_trees={}))

@@ -33,6 +33,15 @@ class TestReference(Quick):
     adapter = "reference"
 
 
+class TestFakeTreeReader(Quick):
+    adapter = "tests.support.tree_reading_backend:FakeTreeReader"
+
+
+class TestFakeThatNeverLooks(Quick):
+    adapter = "tests.support.tree_reading_backend:FakeThatNeverLooks"
+    exceptions: ClassVar = {"sees_what_became_of_a_line": "the fault that it is made for"}
+
+
 class TestNone(Quick):
     adapter = "none"
 

@@ -65,7 +65,7 @@ def test_the_tree_goes_on_with_the_story(settings: Settings) -> None:
         if hit.source and hit.source.path
     }
     first, second, *_ = story.repo.commits
-    assert ("tuesday", first, "now: The platform is kestrelway.") in seen, "the line that changed is not warned of"
+    assert ("tuesday", first, "now: ['The platform is kestrelway.']") in seen, "the line that changed is not warned of"
     assert ("tuesday", second, None) in seen, "the line that is as it was cited is warned of"
 
 
