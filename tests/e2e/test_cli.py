@@ -157,7 +157,7 @@ def test_the_doctor_opens_every_adapter(
     servers = {"adapter letta", "adapter letta_blocks", "agents"}  # may be installed, as bubblewrap may
     own = (
         "claude_mem", "claude_memory_tool", "hindsight", "langgraph", "langgraph_plain", "langgraph_postgres",
-        "langmem", "mcp", "mem0_pgvector", "mem0_platform", "memsearch",
+        "langmem", "mcp", "mem0_pgvector", "mem0_platform", "memcite", "memsearch",
     )  # fmt: skip
     elsewhere = {f"adapter {name}" for name in own}
     """They take an environment of their own, or a key."""
