@@ -300,6 +300,16 @@ METRICS: tuple[TrustMetric, ...] = (
         label="memories found in undeclared files",
     ),
     _measure(
+        "memories_printed",
+        "memories with a canary that the output of the backend's own processes shows at any look / those acknowledged; "
+        "what a server prints is not looked at",
+        partial(seen_astray, printed=True),
+        "lower",
+        version=1,
+        aside="what is printed is not asked for by a column; deleted memories in it count as left on disk",
+        label="memories printed to its output",
+    ),
+    _measure(
         "replaced_text_gone_after_closing",
         "texts replaced by an update whose canary no layer shows after the process has ended / those that a layer "
         "showed before, or shows then; not of a store that offers a history or marks, which keep them on purpose",

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from harness.log.parts import Sighting
 from harness.log.transcript import Transcript
 from harness.metrics.metric import cannot_tell, not_applicable, proportion
 from harness.metrics.trust.reach import Reach
 from harness.metrics.trust.residue import REMOVED, ResidueKind, residue_of
 from harness.model.cells import LookStage
 from harness.model.trial import Measure, Measured
+
+_PRINTED = re.compile(r"(?:\.\./)*home-\d+/output\.txt")
+"""Where what a backend's own process prints is kept, in the home of that process."""
 
 
 def bytes_gone(
@@ -43,7 +48,8 @@ def replaced_bytes_gone(transcript: Transcript) -> Measure:
     return found
 
 
-def seen_astray(transcript: Transcript) -> Measure:
+def seen_astray(transcript: Transcript, *, printed: bool = False) -> Measure:
+    """Args: printed: Only in what its processes print."""
     reach, residue = Reach.of(transcript), residue_of(transcript)
     if refused := reach.explain_refusal(("forget", "scope"), step="before"):
         return refused
@@ -52,8 +58,15 @@ def seen_astray(transcript: Transcript) -> Measure:
     pieces = [
         piece.name for piece in transcript.plan.of(*REMOVED, "killed") if piece.canary and piece.name in reach.first_ids
     ]
-    seen, lines = residue.astray(pieces)
+    seen, lines = residue.astray(pieces, _is_printed if printed else lambda _: True)
+    unread = next((look.problem for _, look in transcript.looks() if look.problem and not look.declared), None)
+    if printed and not seen and unread:
+        return cannot_tell(f"nothing was seen where it could be looked, but {unread}")
     return proportion(len(seen), len(pieces), lines, none="nothing was written that carries a canary")
+
+
+def _is_printed(sighting: Sighting) -> bool:
+    return _PRINTED.fullmatch(sighting.path) is not None
 
 
 def queries_kept(transcript: Transcript) -> Measure:

@@ -8,7 +8,7 @@ the drill's whole folder was looked at.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple, get_args
 
@@ -73,12 +73,13 @@ class Residue:
         """Under which names undeclared places were looked at; none in an old transcript."""
         return frozenset(look.layer.name for _, look in self.transcript.looks() if not look.declared)
 
-    def astray(self, names: Collection[str]) -> tuple[set[str], list[str]]:
+    def astray(self, names: Collection[str], where: Callable[[Sighting], bool]) -> tuple[set[str], list[str]]:
         """Which of these an undeclared place shows at any step, and the looks that show it."""
         seen: set[str] = set()
         lines: list[str] = []
         for line, look in self.transcript.looks():
-            found = {each.fact for each in self.transcript.sightings(look)} & set(names) if not look.declared else set()
+            shown = () if look.declared else self.transcript.sightings(look)
+            found = {each.fact for each in shown if where(each)} & set(names)
             lines += [f"L{line}"] if found - seen else []
             seen |= found
         return seen, lines

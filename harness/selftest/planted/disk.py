@@ -272,7 +272,7 @@ class CopiesToAnUndeclaredFile(Planted):
 class PrintsTexts(Planted):
     """Texts are also printed, as debug output."""
 
-    must = COPIED
+    must = (*COPIED, "memories_printed")
 
     class Memory(ReferenceMemory):
         def add(self, item: Item, vector: bytes) -> Ack:

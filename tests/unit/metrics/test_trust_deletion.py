@@ -136,9 +136,10 @@ class Play:
         place: str = "",
         problem: str | None = None,
         size: int = 9,
+        path: str = "db",
     ) -> Play:
         sightings = tuple(
-            Sighting(fact=name, path="db", form=form, count=1, offset=0, place=place) for name in seen
+            Sighting(fact=name, path=path, form=form, count=1, offset=0, place=place) for name in seen
         )  # fmt: skip
         event = Looked(
             step=step, layer=Layer(layer, layer, "file"), declared=layer != "elsewhere", files=1, bytes=size,
@@ -183,7 +184,8 @@ def test_a_sound_store_is_clean_everywhere(tmp_path: Path) -> None:
     found = sound().measures(tmp_path)
     assert "a history" in reason(found.pop("replaced_text_gone_after_closing"), "not-applicable")
     assert "two texts" in reason(found.pop("history_tells_earlier_text"), "not-applicable")
-    assert "only declared" in reason(found.pop("seen_in_undeclared_places"), "not-applicable")
+    for name in ("seen_in_undeclared_places", "memories_printed"):
+        assert "only declared" in reason(found.pop(name), "not-applicable")
     assert "words of its own" in reason(found.pop("retold_after_deletion"), "not-applicable")
     of = {
         "expired_not_recalled": 1, "replaced_gone_after_update": 1, "replaced_gone_after_supersede": 1,
@@ -355,6 +357,19 @@ def test_what_lies_where_nobody_declared_it_is_residue_and_a_finding_of_its_own(
     assert len(left["seen_in_undeclared_places"].receipts) == 1
     blind = ready().sought("after").looked("closed").looked("closed", layer="elsewhere", problem="a link")
     assert "elsewhere: a link" in reason(blind.measures(tmp_path)["text_gone_after_closing"], "not-applicable")
+
+
+def test_what_a_process_prints_is_told_from_other_files_that_nobody_declared(tmp_path: Path) -> None:
+    def found(name: str, path: str, *seen: str, problem: str | None = None) -> Measure:
+        play = ready().sought("after").looked("closed").looked("closed", *seen, layer="elsewhere", path=path,
+                                                               problem=problem)  # fmt: skip
+        return play.measures(tmp_path / name)["memories_printed"]
+
+    printed = found("printed", "../home-12/output.txt", "pin", "pin")
+    assert counts(printed) == (1, 4) and len(printed.receipts) == 1
+    assert counts(found("clean", "../home-12/output.txt")) == (0, 4)
+    assert counts(found("beside", "../home-12/tmp/output.txt", "pin")) == (0, 4)
+    assert "too large" in reason(found("unread", "../home-12/tmp/x", "pin", problem="too large"), "not-applicable")
 
 
 @pytest.mark.parametrize(("form", "kind"), [("utf-8", "text"), ("float32", "vector")])
