@@ -108,6 +108,10 @@ class Child:
     def pid(self) -> int:
         return self._process.pid
 
+    def measure_work(self) -> float | None:
+        """Processor seconds that it and what it has started have taken; None: not known."""
+        return processes.measure_work(self.pid)
+
     def call(self, reply: TypeAdapter[Reply[T]], op: str, *args: Any, seconds: float) -> T | None:
         """Asks and waits. Raises MemoryFault; what does not fit `reply` is a breach."""
         pages: list[T | None] = []

@@ -64,6 +64,10 @@ class RemoteMemory:
     def took(self) -> float:
         return self._child.took
 
+    def measure_work(self) -> float | None:
+        """Processor seconds of its processes; None: not known, or a server does the work, for others, too."""
+        return None if self.description.server else self._child.measure_work()
+
     def _call(self, reply: TypeAdapter[Reply[T]], op: str, *args: Any, items: int = 0) -> T | None:
         return self._ask(op, items, lambda seconds: self._child.call(reply, op, *args, seconds=seconds))
 

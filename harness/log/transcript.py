@@ -81,6 +81,9 @@ class Handled(Event):
     """A process with the store open came or went, or another embedder was put behind the endpoint.
 
     A kill may leave a write in flight: `about` names its pieces.
+
+    Attributes:
+        worked: Processor seconds of its processes, when it was opened, or right before it was closed.
     """
 
     kind: Literal["handled"] = "handled"
@@ -89,6 +92,7 @@ class Handled(Event):
     what: Literal["opened", "closed", "killed", "compacted", "switched"]
     about: tuple[str, ...] = ()
     fault: Fault | None = None
+    worked: float | None = Field(None, exclude_if=lambda value: value is None)
 
 
 class Looked(Event):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -58,6 +59,27 @@ def look(pid: int) -> Seen:
         lines = Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines()
         told = {name: rest.strip() for name, _, rest in (line.partition(":") for line in lines)}
     return Seen(int(told.get("VmHWM", "0").split()[0]) * 1024, told.get("State", "").startswith(("T", "t")))
+
+
+def measure_work(leader: int) -> float | None:
+    """Processor seconds of a session's leader and of all that it has started, up to now; None: the system tells none.
+
+    Of a process that has ended they count if its parent has waited for it. A daemon that has left the session and its
+    parent is not seen.
+    """
+    spent, parents, ours = dict[int, int](), dict[int, int](), {leader}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError, IndexError):  # it may end at any moment
+            told = file.read_text(errors="replace").rpartition(")")[2].split()
+            pid = int(file.parent.name)
+            spent[pid], parents[pid] = sum(map(int, told[11:15])), int(told[1])
+            if int(told[3]) == leader:
+                ours.add(pid)
+    if leader not in spent:
+        return None
+    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    return sum(spent.get(pid, 0) for pid in ours) / os.sysconf("SC_CLK_TCK")
 
 
 def _begin(*thresholds: int) -> None:

@@ -369,5 +369,5 @@ def controls(folder: Path, reader: str = "scripted") -> list[Log]:
 def canonical(events: Iterable[Event]) -> list[dict[str, Any]]:
     """Events without timings, sizes of files and what programs tell of themselves: what two runs of one trial must have
     in common."""
-    apart = {"took", "stored", "printed", "told"}
+    apart = {"took", "worked", "stored", "printed", "told"}
     return [event.model_dump(mode="json", exclude=apart, exclude_none=True) for event in events]

@@ -42,6 +42,7 @@ def transcript(
     ended: Ended | None = Ended(status="complete"),  # noqa: B008  frozen
     backend: str = "made",
     extracts: bool = False,
+    served: bool = False,
 ) -> Transcript:
     """A transcript whose line 1 is the opening, so that the first of `events` is line 2. lacks: capability -> why."""
     blobs = Blobs(folder / "blobs")
@@ -53,7 +54,7 @@ def transcript(
     support["extracts"] = Declared(level="native" if extracts else "unsupported")
     opening = Drilled(
         trial=DrillTrial(backend=backend, drill=drill, size=max(1, len(plan.pieces)), seed=1, k=5),
-        backend=Backend(name=backend, version="1", support=support),
+        backend=Backend(name=backend, version="1", support=support, served=served),
         plan=blobs.put(plan.model_dump_json().encode()),
         digests={},
     )

@@ -12,7 +12,18 @@ from itertools import pairwise
 from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics import columns
 from harness.metrics.metric import amount, failed, not_applicable, proportion
-from harness.metrics.trust import deprecating, ending, fields, filtering, ranking, repeating, replacing, speed, writes
+from harness.metrics.trust import (
+    deprecating,
+    ending,
+    fields,
+    filtering,
+    growing,
+    ranking,
+    repeating,
+    replacing,
+    speed,
+    writes,
+)
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.view import DrillLook, DrillView, holds, lacks, line_of, receipts
 from harness.metrics.trust.writes import KEEPING, NOTHING, acknowledged, brought, look_receipts
@@ -313,6 +324,7 @@ METRICS: tuple[TrustMetric, ...] = (
     *replacing.METRICS,
     *deprecating.METRICS,
     *filtering.METRICS,
+    *growing.METRICS,
     *ending.METRICS,
     *ranking.METRICS,
     *repeating.METRICS,

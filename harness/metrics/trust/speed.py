@@ -1,4 +1,5 @@
-"""How long calls take: half of them and nearly all, and how long a store that was just opened takes to answer.
+"""How long calls take: half of them and nearly all, how long a store that was just opened takes to answer, and how much
+of a processor all of it takes.
 
 A time is of the machine that played and differs between equal runs. What is asked first after an opening pays for what
 an SDK loads late; what is slow once in twenty is not seen in a median.
@@ -20,6 +21,8 @@ from harness.metrics.trust.writes import KEEPING
 from harness.model.trial import Measure
 
 RECALL_SECONDS = "recall_seconds"
+MANY = 1_000
+"""Calls; one takes less than the hundredth of a second by which a processor's time is counted."""
 _VARIES = "it is a time"
 _OPTIONAL: tuple[Op, ...] = ("forget", "update", "entries")
 
@@ -66,11 +69,31 @@ def _list_first_answers(transcript: Transcript) -> Iterator[float]:
             opening = None
 
 
+def processor_seconds(transcript: Transcript) -> Measure:
+    if transcript.drilled.backend.served:
+        return not_applicable("its server works for others, too")
+    opened: Handled | None = None
+    worked, calls, counted = 0.0, 0, 0
+    for event in transcript.events:
+        if isinstance(event, Handled):
+            if event.what == "closed" and opened and opened.worked is not None and event.worked is not None:
+                worked, counted = worked + event.worked - opened.worked, counted + calls
+            opened, calls = (event if event.what == "opened" else None), 0
+        elif isinstance(event, Called):
+            calls += max(1, len(event.about)) if event.op in ("remember", "forget") else 1
+    return amount(worked / counted * MANY, counted) if counted else not_applicable("the system does not tell it")
+
+
 _RECALL = (
     "time inside the adapter of a recall at the trial's k, the endpoint's embedding of the question included, beside "
     "the trial's number of memories"
 )
 _WRITE = "time inside the adapter of a write, the endpoint's embedding included / its memories"
+_WORK = (
+    "processor seconds of the backend's process and of all that it has started, from opening to closing / calls in "
+    "between, of a thousand; a write or deletion counts as its memories, and what a model or service elsewhere does is "
+    "left out"
+)
 TAILS = ("recall_seconds_p95", "recall_seconds_p99", "write_seconds_p95", "first_answer_seconds")
 """Times that one hiccup of the machine moves."""
 _TIMES = (
@@ -91,6 +114,7 @@ _TIMES = (
     ("first_answer_seconds",
      "median time of an opening, in a new process, of a store that was there before, and of its first recall",
      first_answer_seconds, "time from opening to the first answer"),
+    ("processor_seconds", _WORK, processor_seconds, "processor time of 1,000 calls"),
 )  # fmt: skip
 METRICS: tuple[TrustMetric, ...] = tuple(
     trust(

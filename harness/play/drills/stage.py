@@ -121,12 +121,16 @@ class DrillSession(StoreSession[RemoteMemory]):
 
     def _handle(self, step: str, who: str, what: Any, act: Callable[[], None]) -> None:
         lost: Lost | None = None
+        worked = self._memories[who].measure_work() if what == "closed" else None
         try:
             must(act)
         except Lost as error:
             lost = error
-        took = self._memories[who].took if what == "opened" and not lost else None
-        self._emit(Handled(step=step, who=who, what=what, fault=lost.fault if lost else None, took=took))
+        took = None
+        if what == "opened" and not lost:
+            took, worked = self._memories[who].took, self._memories[who].measure_work()
+        fault = lost.fault if lost else None
+        self._emit(Handled(step=step, who=who, what=what, fault=fault, took=took, worked=worked))
         if lost and what == "opened":
             raise lost
 

@@ -12,7 +12,7 @@ from harness.log.events import Event
 from harness.log.transcript import Called, Handled, Op
 from harness.metrics.trust import speed
 from harness.model.backend import Fault
-from harness.model.trial import Measure
+from harness.model.trial import Measure, Measured
 from tests.support.drill_player import measured
 from tests.support.measures import value
 from tests.support.transcripts import plan, transcript
@@ -27,6 +27,13 @@ def called(op: Op, took: float | None, about: Sequence[str] = ("one",), *, k: in
 
 def opened(took: float | None, **more: Any) -> Handled:
     return Handled(step="opened", what="opened", took=took, **more)
+
+
+def span(before: float | None, after: float | None, *between: Event) -> list[Event]:
+    """An opening, what is called, and the closing, with the processor seconds up to then."""
+    return [
+        Handled(step="on", what="opened", worked=before), *between, Handled(step="off", what="closed", worked=after),
+    ]  # fmt: skip
 
 
 def times(folder: Path, *events: Event, **more: Any) -> dict[str, Measure]:
@@ -74,6 +81,21 @@ def test_the_first_answer_is_an_opening_with_the_recall_behind_it(tmp_path: Path
         opened(9.0, fault=FAULT), called("recall", 9.0),
     )  # fmt: skip
     assert value(found["first_answer_seconds"]) == 2.5  # of 1.5 and 3.5
+
+
+def test_the_processor_is_counted_between_openings_and_closings(tmp_path: Path) -> None:
+    found = times(
+        tmp_path, *span(1.0, 1.25, called("forget", 1.0, ("one", "two")), called("recall", 1.0)),
+        *span(2.0, 2.5, called("entries", 1.0, ("one", "two"))), *span(None, 9.0, called("recall", 1.0)),
+        Handled(step="on", what="opened", worked=1.0), called("recall", 1.0), Handled(step="off", what="killed"),
+    )["processor_seconds"]  # fmt: skip
+    assert isinstance(found, Measured) and (found.value, found.of) == (750 / 4, 4)
+
+
+def test_a_processor_of_which_nothing_is_told_has_no_number(tmp_path: Path) -> None:
+    untold = times(tmp_path / "untold", *span(None, None, called("recall", 1.0)))["processor_seconds"]
+    served = times(tmp_path / "served", *span(1.0, 2.0, called("recall", 1.0)), served=True)["processor_seconds"]
+    assert {untold.status, served.status} == {"not-applicable"}
 
 
 def test_what_was_not_opened_again_or_is_lacking_has_no_time(tmp_path: Path) -> None:

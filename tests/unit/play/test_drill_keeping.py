@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from datetime import datetime, time
 from pathlib import Path
@@ -220,6 +221,7 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
         "former", "former until", "marked", "marked since", "marked until", "marked standing",
         "reopened since", "reopened until", "reopened standing", "unmarked", "gone",
         "kinds", "other kinds", "kinds again",
+        "subjects", "asked first", "asked little", "asked often",
     ]  # fmt: skip
     assert {call.request["k"] for call in calls if call.op == "recall"} == {1, 5, 20}
     unknown = [call for call in calls if call.step == "unknown"]
@@ -232,7 +234,15 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
     again = ["closed", "opened"]
     store = ["opened", "closed", "looked", "looked", "opened", *again, *again, "closed"]
     days, marks = ["opened", *again, *again, "closed"], ["opened", *again, "closed"]
-    assert happened == [*store, *days, *marks, *marks], "days, marks and filters have stores of their own"
+    asked = ["opened", "closed", *(["opened", "closed", "looked", "looked"] * 3)]
+    assert happened == [*store, *days, *marks, *marks, *asked], "days, marks, filters and asking have their own stores"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="read from /proc")
+def test_the_work_of_a_processor_is_told_of_each_opening_and_closing(sound: Transcript) -> None:
+    told = [(event.what, event.worked) for _, event in sound.of(Handled)]
+    assert told and all(worked is not None for _, worked in told)
+    assert all(after >= before for (_, before), (_, after) in zip(told[::2], told[1::2], strict=True))  # type: ignore[operator]
 
 
 @pytest.mark.slow
