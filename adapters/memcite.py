@@ -33,8 +33,9 @@ GONE = ("stale", "invalid")
 class MemciteMemory(LocalMemory):
     """What memcite has no field for stands in a tag: it says of whom, when and whence a memory is."""
 
-    def __init__(self, library: Any, space: Space, *, withholds: bool) -> None:
-        self.library, self.trees, self.withholds = library, space.work_trees, withholds
+    def __init__(self, library: Any, space: Space, stale: str = "shown") -> None:
+        self.library, self.trees = library, space.work_trees
+        self.asked = {"validate": stale != "unchecked", "include_stale": stale != "withheld"}
         self.folder = Path(space.root, FOLDER)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.opened: dict[str, Any] = {}
@@ -86,7 +87,7 @@ class MemciteMemory(LocalMemory):
         found = [
             (-record.confidence, place, record)
             for _, database in self.databases(scope)
-            for place, record in enumerate(database.query(query, limit=k, include_stale=not self.withholds).memories)
+            for place, record in enumerate(database.query(query, limit=k, **self.asked).memories)
         ]
         return [self.hit(record) for *_, record in sorted(found, key=lambda each: each[:2])[:k]]
 
@@ -150,7 +151,7 @@ def judge(record: Any) -> Verdict | None:
 
 
 class Memcite(BaseAdapter):
-    """`stale=withheld` asks for what memcite has found valid alone."""
+    """`stale=withheld` asks for what memcite finds valid alone, `stale=unchecked` has it look at nothing."""
 
     name = "memcite"
     settings: ClassVar[Sequence[str]] = ("stale",)
@@ -186,11 +187,11 @@ class Memcite(BaseAdapter):
 
     def configured(self, settings: Mapping[str, str]) -> Self:
         made = copy.copy(self)
-        made.stale = setting(settings, "stale", ("shown", "withheld"))
+        made.stale = setting(settings, "stale", ("shown", "withheld", "unchecked"))
         return made
 
     def open(self, space: Space) -> Memory:
-        return MemciteMemory(sdk("agentic_memory", INSTALL), space, withholds=self.stale == "withheld")
+        return MemciteMemory(sdk("agentic_memory", INSTALL), space, self.stale)
 
     def storage(self, space: Space) -> list[Layer]:
         return [Layer("databases", FOLDER, "sqlite")]

@@ -37,7 +37,7 @@ def test_its_word_on_a_memory_is_the_verdict(told: Any, verdict: Verdict | None)
 
 def cite(root: Path, source: Source | None, scope: Scope = SHOP, **trees: str) -> Any:
     space = Space(str(root), "", "", 0, 1, work_trees=trees)
-    memory = MemciteMemory(FAKE, space, withholds=False)
+    memory = MemciteMemory(FAKE, space)
     return memory.cite(Item("Ship on Mondays.", scope, "2026-02-03T10:00:00+00:00", "project", source))
 
 
