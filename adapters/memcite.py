@@ -156,6 +156,7 @@ class Memcite(BaseAdapter):
     name = "memcite"
     settings: ClassVar[Sequence[str]] = ("stale",)
     stale = "shown"
+    call_seconds = 900.0  # each tenth memory of a batch has all vectors made and committed anew, one by one
     imports: ClassVar[Sequence[str]] = ("agentic_memory",)
     packages: Sequence[str] = ("memcite>=1.0.1,<2",)
     native: ClassVar[tuple[str, ...]] = (
