@@ -15,25 +15,33 @@ from harness.model.drill import Piece
 from harness.model.trial import Measure
 
 STEPS = ("kinds", "other kinds", "kinds again")
+APART = ("elsewhere", "lapsed")
+"""Roles of what fits and is not to come all the same."""
 
 
 def _list_stored(view: DrillView, step: str) -> list[Piece]:
     """What was acknowledged, as it was told last before the questions of a step."""
-    told = view.list_acknowledged(view.plan.of("unfit", "fit", "refiled"))
+    told = view.list_acknowledged(view.plan.of("unfit", "fit", "refiled", "dropped", *APART))
     changed = (
         {} if step == STEPS[0] else {piece.twin: piece for piece in view.list_acknowledged(view.plan.of("refile"))}
     )
     return [changed.get(piece.name, piece) for piece in told]
 
 
+def _list_dropped(view: DrillView, step: str) -> set[str]:
+    """What was deleted before the questions of a step, as the backend said."""
+    return set() if step == STEPS[0] else {deed.piece.name for deed in view.forgotten(STEPS[1])}
+
+
 def _ask(view: DrillView, *, fitting: bool) -> Iterator[tuple[int, str, bool | None]]:
     """Each question with each memory that fits it, or does not, and whether it came; None: the question failed."""
     for step in STEPS:
-        stored = _list_stored(view, step)
+        stored, dropped = _list_stored(view, step), _list_dropped(view, step)
         for line, call in view.transcript.calls("recall_where", step):
             where = _read_filter(call)
             for piece in stored:
-                if fits(piece.item, where) == fitting:
+                holds = piece.role not in APART and piece.name not in dropped
+                if (holds and fits(piece.item, where)) == fitting:
                     came = any(view.brings(hit, piece) for hit in view.transcript.hits(call))
                     yield line, piece.name, None if call.fault else came
 
@@ -69,13 +77,14 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "filtered_missed", KEEPING, "lower", "proportion",
         f"memories that fit {_ASKED}, and do not come, though more are asked for than fit / such memories and "
-        "questions", filtered_missed,
+        "questions", filtered_missed, version=2,
         label="memories that a filter loses", otherwise="memories that a filter lets through",
         column=columns.FOUND.at("unfound"),
     ),
     trust(
         "filtered_wrong", KEEPING, "lower", "proportion",
-        f"memories that do not fit {_ASKED}, and come all the same / such memories and questions", filtered_wrong,
+        f"memories that do not fit {_ASKED}, or fit and hold elsewhere, have ended or were deleted, and come all "
+        "the same / such memories and questions", filtered_wrong, version=2,
         label="memories that come past a filter", otherwise="memories that a filter keeps out",
         column=columns.FOUND.at("breach"),
     ),

@@ -1,6 +1,7 @@
 """Questions that are kept to a kind, a file or a confidence, to which more of the rest is nearer than what fits.
 
-Two memories are updated in between: one comes to fit, one fits as before.
+Two memories are updated in between: one comes to fit, one fits as before. One that fits is deleted, one holds
+elsewhere, and one has ended.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from harness.play.drills.durability import write_lesson
 from harness.play.drills.stage import NOW, DrillSession
 
 SCOPE = Scope(repo="storefront-kinds", org="acme")
-ASKED = 6
+ELSEWHERE = Scope(repo="storefront-kinds-api", org="acme")
+ENDED = "2026-02-20T09:00:00+00:00"
+ASKED = 8
 """More than fit."""
-CROWD = 9
+CROWD = 10
 """More than are asked for."""
 SOURCE = Source("5e1f0c2a9b7d4e63", "docs/kinds.md", 12, "session-kinds")
 WHERE: dict[Trait, Filter] = {
@@ -33,6 +36,11 @@ def plan(seed: int) -> Iterator[Piece]:
     fitting = replace(told, kind="procedural", source=SOURCE, confidence=0.75)
     for number in range(1, CROWD + 1):
         yield _write("unfit", replace(near, text=f"{words} {number:02}"), number)
+    yield _write("unfit", replace(near, text=f"{words} 00", source=replace(SOURCE, path="lib/kinds.md")), CROWD + 1)
+    yield _write("elsewhere", replace(fitting, text=f"{words} 21", scope=ELSEWHERE))
+    yield _write("lapsed", replace(fitting, text=f"{words} 22", expires=ENDED))
+    yield _write("dropped", replace(fitting, text=f"{words} 23"))
+    yield _write("fit", replace(_word(fitting, words, "as far as anybody can tell"), confidence=0.5), 4)
     yield _write("fit", _word(fitting, words, "as the handbook of the whole team has said from its first page on"))
     yield _write("fit", replace(_word(fitting, words, "which nobody has doubted yet"), confidence=None), 2)
     yield _write("fit", replace(_word(fitting, words, "so somebody said"), kind="user", source=None), 3)
@@ -57,12 +65,16 @@ def play(stage: DrillSession) -> None:
         return
     stage.renew()
     stage.open("kinds")
-    stage.remember("kinds", stage.plan.of("unfit", "fit", "refiled"))
+    lapsed = ("lapsed",) if stage.supports("expiry") else ()
+    stage.remember("kinds", stage.plan.of("unfit", "fit", "refiled", "elsewhere", "dropped", *lapsed))
     stage.settle("kinds")
     _ask(stage, "kinds")
     for piece in stage.plan.of("refile") if stage.supports("update") else ():
         if old := stage.ids.get(piece.twin or ""):
             stage.change("other kinds", "update", old, piece)
+    dropped = [piece for piece in stage.plan.of("dropped") if stage.ids.get(piece.name)]
+    for piece in dropped if stage.supports("forget") else ():
+        stage.call("other kinds", "forget", SCOPE, list(stage.ids[piece.name]), about=[piece])
     stage.settle("other kinds")
     _ask(stage, "other kinds")
     if stage.supports("persistent"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from dataclasses import replace
+from typing import Any
 
 from harness.adapter import Ack, Filter, Hit, Item, Scope
 from harness.selftest.planted.base import Planted, ReferenceMemory
@@ -72,3 +73,77 @@ class UpdateLosesTheKind(Planted):
     class Memory(ReferenceMemory):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
             return super().update(scope, memory_id, replace(item, kind=""))
+
+
+class FiltersByFileName(Planted):
+    """Knows a file by its name alone, whatever folder it lies in."""
+
+    must = ("filtered_wrong",)
+
+    class Memory(ReferenceMemory):
+        def fits(self, row: sqlite3.Row, where: Filter) -> bool:
+            path = json.loads(row["source"]).get("path") if row["source"] else None
+            same = where.path and path and path.split("/")[-1] == where.path.split("/")[-1]
+            return super().fits(row, replace(where, path=None) if same else where)
+
+
+class DoubtsTheLeast(Planted):
+    """At least so sure is taken for more than so sure."""
+
+    must = ("filtered_missed",)
+
+    class Memory(ReferenceMemory):
+        def fits(self, row: sqlite3.Row, where: Filter) -> bool:
+            return super().fits(row, where) and (where.confidence is None or row["confidence"] != where.confidence)
+
+
+class _Filtering(ReferenceMemory):
+    """Answers questions with a filter in another way than others."""
+
+    filtered = False
+
+    def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
+        self.filtered = where != Filter()
+        return super().recall_where(query, scope, k, at, where)
+
+
+class FiltersEveryScope(Planted):
+    """A question with a filter is asked of all that there is: the filter has taken the scope's place."""
+
+    must = ("filtered_wrong",)
+
+    class Memory(_Filtering):
+        def visible(self, place: Scope, memory_id: str | None = None) -> list[sqlite3.Row]:
+            if self.filtered and memory_id is None:
+                return self.db.execute("SELECT * FROM memories WHERE mark = 0 ORDER BY seq").fetchall()
+            return super().visible(place, memory_id)
+
+
+class FiltersTheDeleted(Planted):
+    """An index by kind is kept in the process, and no deletion reaches it."""
+
+    must = ("filtered_wrong",)
+
+    class Memory(_Filtering):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            self.deleted: list[sqlite3.Row] = []
+
+        def erase(self, scope: Scope, memory_id: str) -> bool:
+            self.filtered = False
+            self.deleted += self.visible(scope, memory_id)
+            return super().erase(scope, memory_id)
+
+        def visible(self, place: Scope, memory_id: str | None = None) -> list[sqlite3.Row]:
+            return super().visible(place, memory_id) + (self.deleted if self.filtered and memory_id is None else [])
+
+
+class FiltersWhatHasEnded(Planted):
+    """A question with a filter looks at no end."""
+
+    must = ("filtered_wrong",)
+
+    class Memory(ReferenceMemory):
+        def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
+            when = at if where == Filter() else "1970-01-01T00:00:00+00:00"
+            return super().recall_where(query, scope, k, when, where)
