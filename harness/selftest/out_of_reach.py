@@ -23,6 +23,7 @@ OUT_OF_REACH: Mapping[str, str] = {
         ),
         "time: no promise of the contract",
     ),
+    **dict.fromkeys(("WorksTooHard", "CountsItsAnswers"), "cost: no promise of the contract"),
     "ExpiresByTheWallClock": "time: ends of validity are in the years 2000 and 2999",
     **dict.fromkeys(
         ("WarnsOfEverything", "WarnsOfMovedLines", "NamesNobody"),
@@ -30,7 +31,8 @@ OUT_OF_REACH: Mapping[str, str] = {
     **dict.fromkeys(
         (
             "DoubtsWhatHasNoConfidence", "FiltersAfterCutting", "IgnoresAnUnknownField", "IgnoresFilters",
-            "TakesAPathForAPrefix", "UpdateLosesTheKind",
+            "TakesAPathForAPrefix", "UpdateLosesTheKind", "FiltersByFileName", "DoubtsTheLeast", "FiltersEveryScope",
+            "FiltersTheDeleted", "FiltersWhatHasEnded",
         ),
         "filters: sequences ask for all that holds"),
     **dict.fromkeys(

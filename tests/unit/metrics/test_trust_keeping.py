@@ -172,6 +172,7 @@ def test_a_sound_backend_keeps_all(tmp_path: Path) -> None:
     unplayed |= {"deprecated_recalled", "deprecated_lost", "deprecated_altered", "deprecated_undeleted"}
     unplayed |= {"recall_seconds_p95", "recall_seconds_p99", "write_seconds_p95", "delete_seconds"}
     unplayed |= {"first_answer_seconds", "source_survives_deletion", "filtered_missed", "filtered_wrong"}
+    unplayed |= {"processor_seconds", "bytes_per_question"}
     aside = {"recall_seconds", "write_seconds", "bytes_per_memory", "undeclared_bytes", "first_date_after_update"}
     aside |= {"update_seconds", "list_seconds"}
     assert set(found) - set(GOOD) == {*aside, *unplayed}
@@ -379,6 +380,7 @@ def test_a_whole_file_is_found_by_its_text(tmp_path: Path) -> None:
             "persistent",
             {
                 "bytes_per_memory",
+                "bytes_per_question",
                 "first_answer_seconds",
                 "undeclared_bytes",
                 *(name for name in GOOD if name.endswith("_reopening")),
