@@ -296,7 +296,7 @@ class Reference(FileAdapter):
     name = "reference"
     imports = ("numpy",)
     file = "memories.db"
-    native = tuple(each for each in CAPABILITIES if each not in ("extracts", "masks", "verdict"))
+    native = tuple(each for each in CAPABILITIES if each not in ("extracts", "masks", "verdict", "work_tree"))
     unsupported: ClassVar[Mapping[str, str]] = {"verdict": "what has ended or was superseded it does not bring"}
 
     def open(self, space: Space) -> Memory:
