@@ -98,7 +98,7 @@ bench-ways: .venv/.ready
 # agentmemory and claude-mem.
 ROWS := none refusal random full_context notes agents_md bm25 bm25,variant=okapi vector_file chroma chroma_plain chroma_server \
   mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true mem0_plain langgraph@3.1.2 langgraph_plain@3.1.2 \
-  langmem@0.0.30 memcite@1.0.1 memsearch@0.4.23 mcp@2026.8.31 mcp@3.11.0,server=mempalace mcp@0.9.29,server=agentmemory \
+  langmem@0.0.30 memsearch@0.4.23 mcp@2026.8.31 mcp@3.11.0,server=mempalace mcp@0.9.29,server=agentmemory \
   claude_mem@13.25.3 claude_memory_tool@2.12.0 langgraph_postgres@3.2.0 mem0_pgvector@2.2.1 \
   hindsight@1.1.0 hindsight@1.1.0,infer=true letta letta_blocks
 # Its namespaces are names as they come, as a quickstart has them, and LangGraph raises where one holds a period: a drill's does.
