@@ -66,6 +66,10 @@ class FakeMemory(InOnePage, BaseMemory):
         self._host = host
         self.killed = False
 
+    def measure_work(self) -> float | None:
+        """Nothing: it has no process of its own."""
+        return None
+
     def _hears(self, op: str, *args: object) -> None:
         self._host.calls.append((op, args))
         waiting = self._host.faults.get(op)
