@@ -31,10 +31,16 @@ A4 = 688
 
 
 def in_view(page: Page, anchor: str) -> bool:
+    """Whether it, or what it is folded into, begins in sight; a busy browser scrolls a moment later."""
     found: bool = page.run(
-        f"""(() => {{
-            const box = document.getElementById({json.dumps(anchor)}).getBoundingClientRect();
-            return box.height > 0 && box.top >= 0 && box.top < innerHeight;
+        f"""(async () => {{
+            const target = document.getElementById({json.dumps(anchor)});
+            const seen = () => [target, target.closest("details")].some((one) => {{
+                const box = one?.getBoundingClientRect();
+                return box && box.height > 0 && box.top >= 0 && box.top < innerHeight;
+            }});
+            for (let tries = 0; !seen() && tries < 50; tries++) await new Promise((then) => setTimeout(then, 100));
+            return seen();
         }})()"""
     )
     return found
