@@ -5,14 +5,11 @@ any environment in which its own SDK runs. What adapters import from here is sta
 """
 
 from harness.adapter.base import BaseAdapter, BaseMemory, applies, delete_and_add, find_installed, fits
+from harness.adapter.capabilities import CAPABILITIES, FILTERS, NOT_OFFERED, UNDECLARED, Operation, Trait
 from harness.adapter.codec import encode, read_call, read_filter, read_item, read_message, to_wire
 from harness.adapter.contract import (
-    CAPABILITIES,
     CLOSED,
-    FILTERS,
-    NOT_OFFERED,
     PLACE,
-    UNDECLARED,
     Ack,
     Adapter,
     Call,
@@ -22,14 +19,12 @@ from harness.adapter.contract import (
     Layer,
     Memory,
     Message,
-    Operation,
     Program,
     Scope,
     Server,
     Source,
     Space,
     Support,
-    Trait,
     Unsupported,
     Usage,
     Verdict,

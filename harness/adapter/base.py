@@ -12,10 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import ClassVar, Self
 
+from harness.adapter.capabilities import CAPABILITIES, NOT_OFFERED, UNDECLARED
 from harness.adapter.contract import (
-    CAPABILITIES,
-    NOT_OFFERED,
-    UNDECLARED,
     Ack,
     Call,
     Filter,

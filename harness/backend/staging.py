@@ -28,6 +28,7 @@ KNOWN = (
     "__init__.py",
     "adapter/__init__.py",
     "adapter/base.py",
+    "adapter/capabilities.py",
     "adapter/codec.py",
     "adapter/contract.py",
     "adapter/embeddings.py",
