@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from math import comb
 from statistics import fmean
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from harness.compare.rows import COLD, list_ranked
+from harness.compare.rows import COLD, tabulate
 from harness.compare.stats import ALPHA, holm, label_swap
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Results
 from harness.model.trial import Measured, ReadPolicy, WritePolicy
-
-Counted: TypeAlias = Mapping[ReadPolicy | None, Mapping[str, tuple[float, int]]]
-"""Read policy -> story -> right decisions, and of how many."""
 
 
 class Side(NamedTuple):
@@ -42,50 +39,38 @@ class SplitRow(NamedTuple):
 
 
 def compare_splits(results: Results, writes: Mapping[str, WritePolicy]) -> list[SplitRow]:
-    """Each ranked row in one way of writing, at the headline's noise; only if its stories can show a difference at all.
+    """Each row in one way of writing, at the headline's noise; only if its stories can show a difference at all.
 
     Args:
         writes: The way of writing of each row.
     """
     held = frozenset(results.run.suite.held if results.run.suite else ())
-    cold = _count(results, COLD, None).get(None, {})
+    tables = tabulate(results.cells, results.run.conditions)
     rows, values = list[tuple[str, Side, Side]](), list[float]()
-    for row in list_ranked(results.backends):
-        if row == COLD or row not in writes:
-            continue
-        counted = _count(results, row, writes[row])
-        gains = dict(_list_gains(counted, cold))
-        sides = [{story for story in gains if (story in held) == back} for back in (False, True)]
+    for row in sorted(writes):
+        shares = [table[DECISIONS_RIGHT] for way, table in tables.items() if way.write == writes[row]]
+        gains = _find_gains([each[row] for each in shares if row in each], shares[0].get(COLD, {}) if shares else {})
+        sides = [sorted(story for story in gains if (story in held) == back) for back in (False, True)]
         if 2 / comb(len(gains), len(sides[0])) > ALPHA:
             continue
-        dev, back = (_make_side(counted, gains, own) for own in sides)
+        dev, back = (_make_side(results, row, writes[row], {story: gains[story] for story in own}) for own in sides)
         rows.append((row, dev, back))
-        values.append(label_swap(*([gains[story] for story in sorted(own)] for own in sides)))
+        values.append(label_swap(*([gains[story] for story in own] for own in sides)))
     return [SplitRow(*row, p) for row, p in zip(rows, holm(values), strict=True)]
 
 
-def _count(results: Results, row: str, write: WritePolicy | None) -> Counted:
-    found = defaultdict[ReadPolicy | None, dict[str, tuple[float, int]]](dict)
-    for cell in results.cells:
-        way = (cell.backend, cell.write_policy, cell.noise)
-        own = cell.arm == "cold" if row == COLD else way == (row, write, results.run.conditions.headline_noise)
-        measure = cell.measures.get(DECISIONS_RIGHT)
-        if own and isinstance(measure, Measured) and measure.of:
-            hits, of = found[cell.read_policy].get(cell.scenario, (0.0, 0))
-            found[cell.read_policy][cell.scenario] = hits + (measure.hits or 0.0), of + measure.of
-    return found
-
-
-def _list_gains(counted: Counted, cold: Mapping[str, tuple[float, int]]) -> Iterator[tuple[str, float]]:
+def _find_gains(shares: Sequence[Mapping[str, float]], cold: Mapping[str, float]) -> dict[str, float]:
     """Of the stories that both have played, under every way of reading."""
-    for story in sorted(cold):
-        if counted and all(story in own for own in counted.values()):
-            shares = (own[story][0] / own[story][1] for own in counted.values())
-            yield story, fmean(shares) - cold[story][0] / cold[story][1]
+    stories = [story for story in cold if shares and all(story in each for each in shares)]
+    return {story: fmean(each[story] for each in shares) - cold[story] for story in stories}
 
 
-def _make_side(counted: Counted, gains: Mapping[str, float], stories: Iterable[str]) -> Side:
-    names = sorted(stories)
-    right = [sum(own[story][0] for story in names) for own in counted.values()]
-    of = max(sum(own[story][1] for story in names) for own in counted.values())
-    return Side(len(names), (min(right), max(right)), of, fmean(gains[story] for story in names))
+def _make_side(results: Results, row: str, write: WritePolicy, gains: Mapping[str, float]) -> Side:
+    right, of = Counter[ReadPolicy | None](), Counter[ReadPolicy | None]()
+    for cell in results.cells:
+        own = (cell.backend, cell.write_policy, cell.noise) == (row, write, results.run.conditions.headline_noise)
+        measure = cell.measures.get(DECISIONS_RIGHT)
+        if own and cell.scenario in gains and isinstance(measure, Measured):
+            right[cell.read_policy] += int(measure.hits or 0)
+            of[cell.read_policy] += measure.of or 0
+    return Side(len(gains), (min(right.values()), max(right.values())), max(of.values()), fmean(gains.values()))

@@ -185,17 +185,17 @@ _OURS = {
 """What an error of our own means: nobody else has made it."""
 
 
-def _explain_shortage(numbers: tuple[int, ...], words: str, look: Callable[[Path, int], str]) -> _Shortage:
+def _make_shortage(numbers: tuple[int, ...], words: str, look: Callable[[Path, int], str]) -> _Shortage:
     either = "|".join(map(str, numbers))
     return _Shortage(numbers, re.compile(rf"{words}|\[Errno ({either})\]|os error ({either})\b"), look)
 
 
 _ALL = (
-    _explain_shortage((errno.ENOSPC, errno.EDQUOT), _ROOM_SIGNS, _explain_room),
-    _explain_shortage((errno.EFBIG,), _FILE_SIGNS, _file),
-    _explain_shortage((errno.EMFILE, errno.ENFILE), _OPEN_SIGNS, _explain_files),
-    _explain_shortage((errno.ENOMEM,), _MEMORY_SIGNS, _explain_memory),
-    _explain_shortage((errno.EAGAIN,), _PROCESS_SIGNS, _explain_processes),
+    _make_shortage((errno.ENOSPC, errno.EDQUOT), _ROOM_SIGNS, _explain_room),
+    _make_shortage((errno.EFBIG,), _FILE_SIGNS, _file),
+    _make_shortage((errno.EMFILE, errno.ENFILE), _OPEN_SIGNS, _explain_files),
+    _make_shortage((errno.ENOMEM,), _MEMORY_SIGNS, _explain_memory),
+    _make_shortage((errno.EAGAIN,), _PROCESS_SIGNS, _explain_processes),
 )
 
 

@@ -14,8 +14,9 @@ from harness.log.events import Recalled
 from harness.log.receipts import Receipt
 from harness.metrics.holding import Held, State, explain_unknown, find_state, find_states, find_tellings
 from harness.metrics.metric import StoryMetric, metric, proportion
-from harness.metrics.view import Decided, Key, RecalledEntry, Record, View, same_moment
+from harness.metrics.view import Decided, Key, RecalledEntry, Record, View
 from harness.metrics.words import Topic, Words
+from harness.model.dates import same_moment
 from harness.model.job import Decision
 from harness.model.trial import Measure, ReadPolicy
 from harness.text.classify import Reading

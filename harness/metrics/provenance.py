@@ -15,8 +15,9 @@ from harness.log.events import Resolved, Wrote
 from harness.log.parts import Checked
 from harness.metrics import columns
 from harness.metrics.metric import StoryMetric, metric, proportion, unsupported
-from harness.metrics.view import RecalledEntry, Record, View, once, same_moment
+from harness.metrics.view import RecalledEntry, Record, View, once
 from harness.metrics.words import PROVEN, Case, Words
+from harness.model.dates import same_moment
 from harness.model.trial import Better, Measure, NotMeasured
 from harness.text.classify import holds
 

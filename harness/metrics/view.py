@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property, wraps
 from typing import NamedTuple, TypeVar, cast, get_args
 
@@ -393,11 +392,3 @@ class View:
             for _, job in self.scenario.jobs()
             for decision in job.decisions
         ]
-
-
-def same_moment(left: str | None, right: str) -> bool:
-    """Whether two ISO 8601 times are the same moment, however each is written."""
-    try:
-        return left is not None and datetime.fromisoformat(left) == datetime.fromisoformat(right)
-    except (ValueError, TypeError):
-        return False

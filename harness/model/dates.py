@@ -12,3 +12,11 @@ def parse_moment(text: str | None) -> datetime | None:
     except (ValueError, OverflowError):
         return None
     return when if when.utcoffset() is not None else when.replace(tzinfo=UTC)
+
+
+def same_moment(left: str | None, right: str) -> bool:
+    """Whether two ISO 8601 times are the same moment, however each is written."""
+    try:
+        return left is not None and datetime.fromisoformat(left) == datetime.fromisoformat(right)
+    except (ValueError, TypeError):
+        return False

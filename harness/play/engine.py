@@ -145,7 +145,8 @@ class Warm:
         batches = count()
         for session in self._scenario.sessions:
             yield Began(session=session.id, at=session.at, commit=session.commit)
-            _check_out(memory_session, session)
+            if session is not self._scenario.sessions[0]:  # which it was opened in
+                _check_out(memory_session, session)
             memory_session.phase("ingest")
             yield from self._way.begin(session)
             for writes, steps in groupby(session.steps, lambda step: isinstance(step, Learn | Remember)):

@@ -19,7 +19,7 @@ from harness.metrics.metric import not_applicable, proportion
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.view import READS, DrillView, holds, lacks, line_of, receipts, scope_of
 from harness.metrics.trust.writes import FIRST, KEEPING, STORED
-from harness.metrics.view import same_moment
+from harness.model.dates import same_moment
 from harness.model.drill import Piece
 from harness.model.trial import Measure
 

@@ -17,9 +17,9 @@ from harness.log.receipts import Receipt as Place
 from harness.log.receipts import read
 from harness.log.transcript import Broke, Called, Handled, Looked, Transcript
 from harness.metrics.trust.promises import find_promise
-from harness.metrics.view import same_moment
 from harness.model.canary import memory_word
 from harness.model.cells import BrokenPromise, TrustCell
+from harness.model.dates import same_moment
 from harness.model.drill import Piece
 from harness.model.trial import Definition, Measure, Measured
 from harness.report import words
