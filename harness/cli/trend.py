@@ -1,4 +1,4 @@
-"""A measure over many runs: `trend`."""
+"""A measure over many runs, or over releases: `trend`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from harness.cli.common import COULD_NOT_RUN, FOLDER, shorten, stop, tell, write
 @click.option("--measure", "measures", metavar="NAME", multiple=True, help="Of stories or of a drill; repeatable.")
 @click.option("--html", "page", type=FOLDER, help="Write a page with a chart for each measure there, too.")
 def trend(runs: tuple[Path, ...], measures: tuple[str, ...], page: Path | None) -> None:
-    """Show how measures moved from run to run.
+    """Show how measures moved from run to run, or from release to release.
 
     RUN is a run (a folder or packed), a results.json or a baseline; they stand in the order of their dates. A line
-    joins runs that were played alike; where they were not, it says why. Without --measure, the measures that a
-    report shows for every policy.
+    joins runs that were played alike; where they were not, it says why. One run alone is shown over the releases that
+    it played (-b mem0@2.0.4 -b mem0@2.2.1). Without --measure, the measures that a report shows for every policy, and
+    those that a release made better or worse.
 
     \b
     coldwarm trend reports/out/2* --measure decisions_right --html trend.html
@@ -26,7 +27,7 @@ def trend(runs: tuple[Path, ...], measures: tuple[str, ...], page: Path | None) 
     from difflib import get_close_matches
 
     from harness.compare.rows import CONTRASTED
-    from harness.regress import baseline_files, trend_page
+    from harness.regress import baseline_files, releases, trend_page
     from harness.regress import trend as trends
     from harness.regress.baseline import DEFINITIONS, RegressError
 
@@ -35,16 +36,25 @@ def trend(runs: tuple[Path, ...], measures: tuple[str, ...], page: Path | None) 
             near = get_close_matches(name, DEFINITIONS, n=1)
             hint = f"did you mean {near[0]}?" if near else "docs/measures.md names them"
             stop(f"--measure {name}: there is no such measure; {hint}")
-    if len(runs) < 2:
-        stop("a trend takes two runs or more: coldwarm trend RUN RUN")
     try:
-        loaded = trends.order([baseline_files.load(run) for run in runs])
+        sides = [baseline_files.load_evidence(run) for run in runs]
     except RegressError as error:
         stop(error)
-    found = [made for name in measures or CONTRASTED if (made := trends.collect(loaded, name)).lines]
+    if len(sides) > 1:
+        loaded = trends.order([side.baseline for side in sides])
+        made = [trends.collect(loaded, name) for name in measures or CONTRASTED]
+    else:
+        ladders = [[step.baseline for step in steps] for steps in releases.list_ladders(sides[0]).values()]
+        if not ladders:
+            stop("one run alone has to have played two releases of a backend; else a trend takes two runs or more")
+        verdicts = trends.compare_ends(ladders)
+        changed = sorted({name for _, name in verdicts} - {*CONTRASTED})
+        loaded = [step for steps in ladders for step in steps]
+        made = [trends.collect_releases(ladders, name, verdicts) for name in measures or (*CONTRASTED, *changed)]
+    found = [each for each in made if each.lines]
     if not found:
         stop(f"no run has a number of {', '.join(measures) or 'these measures'}", COULD_NOT_RUN)
-    tell(f"{len(loaded)} runs, {loaded[0].run} to {loaded[-1].run}")
+    tell(f"{len(loaded)} {found[0].over}s, {loaded[0].run} to {loaded[-1].run}")
     for each in found:
         tell("")
         for line in trends.describe(each):

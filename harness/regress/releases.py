@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from dataclasses import dataclass
 from statistics import fmean
+
+from packaging.version import InvalidVersion, Version
 
 from harness.model.cells import AnyCell, TrustCell
 from harness.model.drill import DrillTrial
 from harness.regress import baseline
 from harness.regress.baseline import WORDS, Baseline, StoredValue
 from harness.regress.baseline_files import Side
+
+RELEASE = re.compile(r"@[^,+]*")
+"""That of a row's label: `mem0@2.0.4+store=faiss`."""
 
 
 def make_side(run: Side, label: str, name: str) -> Side:
@@ -26,6 +33,30 @@ def make_side(run: Side, label: str, name: str) -> Side:
         }
     )
     return Side(baseline.make_baseline(told), told, run.root)
+
+
+def list_ladders(run: Side) -> dict[str, list[Side]]:
+    """Backends of which a run played two releases or more: their releases, the oldest first, by the name without one.
+
+    A baseline file, which holds no cells, has none.
+    """
+    found = defaultdict[str, list[str]](list)
+    for label in run.results.list_tested() if run.results else ():
+        found[RELEASE.sub("", label)].append(label)
+    return {
+        name: [make_side(run, label, name) for label in sorted(labels, key=_read_release)]
+        for name, labels in sorted(found.items())
+        if len(labels) > 1
+    }
+
+
+def _read_release(label: str) -> tuple[Version, str]:
+    """What releases are ordered by; one that is no version stands first."""
+    release = RELEASE.search(label)
+    try:
+        return Version(release[0][1:] if release else "0"), label
+    except InvalidVersion:
+        return Version("0"), label
 
 
 def _rename(cell: AnyCell, name: str) -> AnyCell:

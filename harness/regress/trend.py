@@ -1,12 +1,16 @@
-"""One measure over many runs: of each backend a line, which is broken where two runs were not played alike."""
+"""One measure over many runs, or over releases that one run played: of each backend a line.
+
+It is broken where two runs were not played alike.
+"""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import Literal
 
 from harness.regress import pairing
 from harness.regress.baseline import DEFINITIONS, Baseline, StoredValue, StoryRow, TrustRow, compare_formulas, value
@@ -34,8 +38,15 @@ class TrendPoint:
 
 @dataclass(frozen=True)
 class TrendLine:
+    """A backend's numbers.
+
+    Attributes:
+        verdict: What `compare` says of the last release beside the first; empty over runs.
+    """
+
     backend: str
     points: tuple[TrendPoint, ...]
+    verdict: Literal["", "better", "worse"] = ""
 
     @property
     def measured(self) -> list[TrendPoint]:
@@ -44,15 +55,17 @@ class TrendLine:
 
 @dataclass(frozen=True)
 class Trend:
-    """One measure over the runs, the oldest first.
+    """One measure over the runs or releases, the oldest first.
 
     Attributes:
+        over: What the points are.
         gaps: Why two neighbours are not joined, a line each.
     """
 
     measure: str
     lines: tuple[TrendLine, ...]
     gaps: tuple[str, ...]
+    over: Literal["run", "release"] = "run"
 
     @property
     def top(self) -> float:
@@ -83,6 +96,33 @@ def collect(runs: Sequence[Baseline], measure: str) -> Trend:
             if why:
                 gaps[f"{old.run} and {new.run}: {why}"] = None
     return Trend(measure, tuple(line for line in lines if line.measured), tuple(gaps))
+
+
+def compare_ends(ladders: Sequence[Sequence[Baseline]]) -> dict[tuple[str, str], Literal["better", "worse"]]:
+    """Backend and measure -> what became of it from the first to the last release, as far as a change was shown."""
+    return {
+        (change.backend, change.measure): change.verdict
+        for steps in ladders
+        for change in pairing.list_changes(steps[0], steps[-1])
+        if change.verdict in ("better", "worse")
+    }
+
+
+def collect_releases(
+    ladders: Sequence[Sequence[Baseline]],
+    measure: str,
+    verdicts: Mapping[tuple[str, str], Literal["better", "worse"]],
+) -> Trend:
+    """What releases say of a measure.
+
+    Args:
+        ladders: Those of each backend, the oldest first.
+        verdicts: Of `compare_ends`.
+    """
+    found = [collect(steps, measure) for steps in ladders]
+    lines = (line for each in found for line in each.lines)
+    judged = (replace(line, verdict=verdicts.get((line.backend, measure), "")) for line in lines)
+    return Trend(measure, tuple(judged), tuple(gap for each in found for gap in each.gaps), "release")
 
 
 def _list_rows(run: Baseline, measure: str) -> Iterator[StoryRow | TrustRow]:
@@ -132,7 +172,8 @@ def describe(trend: Trend) -> Iterator[str]:
     for line in trend.lines:
         first, last = line.measured[0], line.measured[-1]
         ends = first.shown if first is last else f"{first.shown} -> {last.shown}"
-        yield f"  {words.make_visible(line.backend, 24):24}  {_draw_curve(line, trend.top)}  {ends}"
+        judged = f"  {line.verdict}" if line.verdict else ""
+        yield f"  {words.make_visible(line.backend, 24):24}  {_draw_curve(line, trend.top)}  {ends}{judged}"
     yield from (f"  not joined: {gap}" for gap in trend.gaps)
 
 

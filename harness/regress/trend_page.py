@@ -1,4 +1,4 @@
-"""Trends as one file: a chart for each measure, drawn and styled as those of a report; no script."""
+"""Trends as one file: a chart for each measure, over runs or releases, drawn as those of a report; no script."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ def write_page(runs: Sequence[Baseline], trends: Sequence[Trend]) -> str:
         style=style,
         style_hash=templating.digest(style),
         runs=runs,
+        over=trends[0].over,
         charts=[chart(trend) for trend in trends],
         gaps=list(dict.fromkeys(gap for trend in trends for gap in trend.gaps)),
     )
 
 
 def chart(trend: Trend) -> Chart:
-    """Small multiples, a panel a backend; the first run is hollow."""
+    """Small multiples, a panel a backend; the first run or release is hollow."""
     sheet = Sheet()
     for at, line in enumerate(trend.lines):
         _draw_panel(sheet, WIDTH / ACROSS * (at % ACROSS), 6 + at // ACROSS * TALL, line, trend.top)
     sheet.text(0, sheet.height + 6, f"upper line: {words.format_number(trend.top)}; lower line: 0", colour=SOFT)
     rows = ((show(line.backend), point.run, point.shown) for line in trend.lines for point in line.points)
     unit, label = DEFINITIONS[trend.measure].unit, words.label(trend.measure)
-    heads = ("backend", "run", f"{label}, {unit}" if unit else label)
+    heads = ("backend", trend.over, f"{label}, {unit}" if unit else label)
     return finish(
         sheet, f"trend-{trend.measure.replace('_', '-')}", "trend", label, _describe_trend(trend), heads, rows
     )
@@ -46,12 +47,16 @@ def chart(trend: Trend) -> Chart:
 
 def _describe_trend(trend: Trend) -> str:
     ends = [
-        f"{show(line.backend)} {line.measured[0].shown}, then {line.measured[-1].shown}"
+        f"{show(line.backend)} {line.measured[0].shown}, then {line.measured[-1].shown}{_judge(line)}"
         for line in trend.lines[:NAMED]
     ]  # fmt: skip
     left = len(trend.lines) - len(ends)
     more = f"; and {words.format_count(left, 'more backend')}" if left > 0 else ""
-    return f"In the first and in the last run: {'; '.join(ends)}{more}."
+    return f"In the first and in the last {trend.over}: {'; '.join(ends)}{more}."
+
+
+def _judge(line: TrendLine) -> str:
+    return f" ({line.verdict})" if line.verdict else ""
 
 
 def _draw_panel(sheet: Sheet, left: float, top: float, line: TrendLine, most: float) -> None:
@@ -73,4 +78,4 @@ def _draw_panel(sheet: Sheet, left: float, top: float, line: TrendLine, most: fl
     first, last = line.measured[0], line.measured[-1]
     sheet.text(left, top + 96, first.shown, colour=SOFT)
     if last is not first:
-        sheet.text(right, top + 96, last.shown, "right", colour=SOFT)
+        sheet.text(right, top + 96, f"{last.shown}{_judge(line)}", "right", colour=SOFT, bold=bool(line.verdict))

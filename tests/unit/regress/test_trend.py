@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from harness.cli import commands
 from harness.model.results import Results
-from harness.regress import baseline, baseline_files, trend, trend_page
+from harness.regress import baseline, baseline_files, releases, trend, trend_page
 from harness.regress.baseline import Baseline
 from harness.regress.trend import Trend
 from tests.support.made_results import Said, results
@@ -81,6 +81,30 @@ def test_the_page_draws_a_panel_a_backend_and_shows_every_number() -> None:
     assert page == trend_page.write_page(runs, [trend.collect(runs, "recall")]) and "<b>x" not in page
     assert re.findall(r'<td class="n">(\d/9)', page) == ["3/9", "7/9", "3/9", "7/9"]
     assert page.count("<svg") == 1 and "In the first and in the last run: " in page
+
+
+def test_one_run_is_shown_over_the_releases_that_it_played(tmp_path: Path) -> None:
+    one, two = {"x@1.10": (9, 9), "x@1.9": (3, 9), "x@2.0": "failed"}, {"y@1+store=a": (1, 9), "y@2+store=a": (1, 9)}
+    fields: dict[str, Said] = {**one, **two, "z": (5, 9)}
+    played = results({}, {name: {"writes_kept": said} for name, said in fields.items()}, run="20261125-080000-aaaa")
+    ladders = releases.list_ladders(baseline_files.Side(baseline.make_baseline(played), played))
+    assert {name: [step.baseline.run for step in steps] for name, steps in ladders.items()} == {
+        "x": ["x@1.9", "x@1.10", "x@2.0"],
+        "y+store=a": ["y@1+store=a", "y@2+store=a"],
+    }
+    steps = [[step.baseline for step in each] for each in ladders.values()]
+    first, second = steps[0][:2], steps[1]
+    found = trend.collect_releases([first, second], "writes_kept", trend.compare_ends([first, second]))
+    assert [line.verdict for line in found.lines] == ["better", ""] and found.over == "release"
+    assert list(trend.describe(found))[1].endswith("3/9 -> 9/9  better")
+    file = tmp_path / "results.json"
+    file.write_text(played.model_dump_json(by_alias=True))
+    done = CliRunner().invoke(
+        commands, ["trend", str(file), "--measure", "writes_kept", "--html", str(tmp_path / "t.html")]
+    )
+    assert done.exit_code == 0 and "5 releases, x@1.9 to y@2+store=a" in done.stdout, done.output
+    page = (tmp_path / "t.html").read_text()
+    assert "What changed over 5 releases?" in page and "In the first and in the last release: " in page
 
 
 def test_the_command_reads_baselines_and_refuses_what_says_nothing(tmp_path: Path) -> None:
