@@ -6,7 +6,9 @@
                                                            by default where a fact replaces none
     asks = "FACT"                                          of a probe: its questions and its gold
     asks = "FACT", line = "python_requires = {value}"      of a decision: its question, its edit, the check, which
-                                                           reads the real file, and the options of the fact's chain
+                                                           reads the real file, and the options of the fact's chain;
+                                                           tests = ["COMMAND", ...]: the check runs these tests on the
+                                                           file with the decided value in it instead
 
 Only keys that are missing are filled in. What is wrong with a short form is left as it is, for the loader to tell.
 """
@@ -34,6 +36,30 @@ if (answer in said) == (answer in stale):
 print(answer)
 """
 """Prints the value of the note if the real file says it and it is none of the stale ones, or the other way round."""
+TESTED = """\
+import subprocess, sys
+note, path, line, many, *rest = sys.argv[1:]
+tests, stale = rest[:int(many)], rest[int(many):]
+before, after = line.split("{value}")
+answer = open(note, encoding="utf-8").read().strip()
+with open(path, encoding="utf-8", newline="") as file:
+    rows = file.readlines()
+changed = [*rows]
+for at, row in enumerate(rows):
+    said = row.strip()
+    if said.startswith(before) and said.endswith(after) and len(said) >= len(before) + len(after):
+        changed[at] = row.replace(said, before + answer + after, 1)
+for lines in changed, rows:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        file.writelines(lines)
+    if lines is changed:
+        passed = subprocess.run(tests, stdout=sys.stderr).returncode == 0
+if passed == (answer in stale):
+    sys.exit(f"with {answer} in {path} the tests {'pass' if passed else 'fail'}")
+print(answer)
+"""
+"""Runs the tests with the value of the note in the real file, as the other checks of the job find it untouched. Prints the
+value if they pass and it is none of the stale ones, or the other way round."""
 _SPOKEN = re.compile(r"[_./-]+|(?<=[a-z])(?=[A-Z])")
 
 
@@ -203,14 +229,18 @@ def _expand_decision(job: dict[str, Any], decision: Any, chains: _Chains) -> tup
     name = str(fact["id"])
     stale = [(older, str(chains.says[older].get("value"))) for older in chains.before(name)]
     note, right = NOTE.format(id=decision.get("id")), fact["says"]["value"]
+    tests = decision.get("tests", [])
+    if not (isinstance(tests, list) and all(isinstance(word, str) for word in tests)):
+        raise ShortError(f"{key}.tests: must be a command as a list of words")
+    program = [TESTED, note, file, line, str(len(tests)), *tests] if tests else [CHECK, note, file, line]
     derived = {
         "question": ask(fact["says"]["what"], chains.where(fact)),
         "edits": [{"path": note, "new": "{value}\n"}],
-        "check": ["python3", "-c", CHECK, note, file, line, *(value for _, value in stale)],
+        "check": ["python3", "-c", *program, *(value for _, value in stale)],
         "options": [
             {"value": right, "verdict": "right", "fact": name},
             *({"value": value, "verdict": "stale", "fact": older} for older, value in stale),
         ],
     }
-    kept = {each: value for each, value in decision.items() if each not in ("asks", "file", "line")}
+    kept = {each: value for each, value in decision.items() if each not in ("asks", "file", "line", "tests")}
     return {**derived, **kept}, file

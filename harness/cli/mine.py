@@ -16,6 +16,7 @@ from harness.cli.common import FOLDER, open_terminal, shorten, spell, stop, tell
 
 if TYPE_CHECKING:
     from harness.mine.mining import Mined
+    from harness.mine.tested import TestJudge
     from harness.mine.told import Spoken
     from harness.mine.worth import Worth
 
@@ -62,6 +63,11 @@ def _ask(text: str) -> bool | None:
     help="Only what your team's sessions said before it changed: a folder of `import sessions`.",
 )
 @click.option(
+    "--tests",
+    metavar="COMMAND",
+    help="Have this test command of the repository judge the decisions that it can tell apart.",
+)
+@click.option(
     "--check",
     type=click.IntRange(1),
     metavar="N",
@@ -80,13 +86,14 @@ def mine(
     since: datetime | None,
     below: tuple[str, ...],
     sessions: Path | None,
+    tests: str | None,
     check: int | None,
 ) -> None:
     """Write a private suite from the history of a repository.
 
     REPO is a clone on this machine. Reads values of settings, constants and default arguments, names of modules,
     functions and flags, and commands in documents, as the first-parent commits changed them. REPO is only read, and
-    nothing that it configures runs.
+    nothing that it configures runs, but what --tests names: in copies, without network.
 
     What was only told, and what somebody prefers, no history knows: write such stories by hand.
 
@@ -94,7 +101,10 @@ def mine(
     Example: coldwarm mine ../our-service --to our-suite
              coldwarm run --suite our-suite -b chroma -d none
     """
+    import shlex
+
     from harness.mine import mining, review_page, review_sample
+    from harness.mine.tested import TestJudge
     from harness.repo.checkout import FixtureError
     from harness.report.progress import say_during
     from harness.sessions.folder import SessionsError
@@ -104,6 +114,10 @@ def mine(
     day = since.replace(tzinfo=UTC) if since else None
     wanted = mining.Wanted(min_worth, day, below)
     kept = None
+    try:
+        judge = TestJudge(tuple(shlex.split(tests))) if tests else None
+    except ValueError as error:
+        stop(f"--tests: {error}")
     try:
         if folder is not None:
             mining.check_free(folder)
@@ -117,8 +131,10 @@ def mine(
             tell(f"page: {shorten(review)}; it saves decisions.json, which --decisions reads")
         if folder is not None:
             with say_during(open_terminal(), "writing and proving the stories"):
-                kept = mining.write(mined, folder, stories, seed, paths.FIXTURES, paths.cache_root())
+                kept = mining.write(mined, folder, stories, seed, paths.FIXTURES, paths.cache_root(), judge)
             tell(f"{shorten(folder)}: {len(kept)} of {stories} stories")
+            if judge is not None:
+                _tell_tested(judge)
             tell(f"Play it: coldwarm run --suite {spell(folder)} -b chroma -d none")
         if check is not None:
             if kept is None:
@@ -144,6 +160,17 @@ def _tell_found(mined: Mined, *, asked: bool) -> None:
         tell(f"{format_count(len(said), 'session')} said {format_count(len(mined.told), 'value')} that changed later")
     if mined.misled:
         tell(misled.tell(mined.misled))
+
+
+def _tell_tested(judge: TestJudge) -> None:
+    from harness.report.words import format_count
+
+    tell(
+        f"The tests judge {judge.judged} of {format_count(judge.tried, 'decision')} that were tried; "
+        "of the others a check reads the real file."
+    )
+    if judge.failing:
+        tell(f"At {format_count(len(judge.failing), 'commit')} they fail without any change, and judge nothing.")
 
 
 def _list_spoken(folder: Path, repository: str) -> Iterator[Spoken]:

@@ -15,6 +15,7 @@ from typing import Literal
 from harness.mine import candidates, misled, reading, stories, toml
 from harness.mine.candidates import Candidate
 from harness.mine.stories import MinedStory
+from harness.mine.tested import TestJudge
 from harness.mine.told import UNTOLD, Spoken, Telling, find_tellings
 from harness.mine.value_changes import list_seen
 from harness.mine.worth import Worth
@@ -144,11 +145,19 @@ def find_candidates(repo: Repo, commits: Sequence[Commit], reasons: Counter[str]
     return reading.list_read(repo, candidates.list_candidates(repo, chains, reasons), reasons)
 
 
-def write(mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, cache: Path) -> list[MinedStory]:
-    """Writes up to `amount` stories that hold into a folder that is new or empty, at once when all is whole."""
+def write(
+    mined: Mined, folder: Path, amount: int, seed: int, fixtures: Path, cache: Path, judge: TestJudge | None = None
+) -> list[MinedStory]:
+    """Writes up to `amount` stories that hold into a folder that is new or empty, at once when all is whole.
+
+    Args:
+        judge: Has the repository's tests judge what they can.
+    """
     check_free(folder)
     reasons = Counter(mined.reasons)
     stories = list_stories(mined, amount, seed, reasons)
+    if judge:
+        stories = [judge.judge(mined.repo, each) for each in stories]
     try:
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.absolute().parent))

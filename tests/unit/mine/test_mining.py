@@ -369,3 +369,31 @@ def test_two_things_of_one_name_are_never_in_one_story(foreign: Foreign, tmp_pat
     assert run(foreign.path, "--to", tmp_path / "suite", "--stories", "1")[0] == 0
     told = "".join(file.read_text() for file in loader.find(tmp_path / "suite"))
     assert "HARBOUR" in found and ("redstart-one" in told) + ("redstart-two" in told) <= 1
+
+
+def test_tests_of_the_repository_judge_what_they_tell_apart(foreign: Foreign, tmp_path: Path) -> None:
+    live(foreign)
+    (lane,) = [
+        each for each in mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache").candidates
+        if "lane" in each.what
+    ]  # fmt: skip
+    command = f"grep -q {lane.stands[-1].value} {lane.file}"
+    code, said = run(foreign.path, "--to", tmp_path / "suite", "--tests", command)
+    assert code == 0 and "The tests judge 2 of 5 decisions that were tried" in said, said
+    (file,) = loader.find(tmp_path / "suite")
+    assert file.read_text().count("tests = [") == 2, "in the middle and at the end"
+    assert suite.validate([file], tmp_path, tmp_path / "cache") == []
+    proven = suite.prove([file], tmp_path, tmp_path / "cache")
+    assert not proven.breaches, "one wrong decision of a job spoils no other's"
+    file.write_text(file.read_text().replace('"grep"', '"no-such-program"'))
+    (problem, *_) = suite.validate([file], tmp_path, tmp_path / "cache")
+    assert "prints nothing" in problem
+
+
+def test_tests_that_fail_as_they_are_judge_nothing_and_it_is_said(foreign: Foreign, tmp_path: Path) -> None:
+    live(foreign)
+    code, said = run(foreign.path, "--to", tmp_path / "suite", "--tests", "false")
+    assert code == 0 and "The tests judge 0 of 2 decisions" in said, said
+    assert "At 2 commits they fail without any change" in said
+    code, said = run(foreign.path, "--to", tmp_path / "other", "--tests", "pytest 'half")
+    assert code == 2 and said == "coldwarm: --tests: No closing quotation\n"
