@@ -96,6 +96,7 @@ class AgentsMdMemory(NotesMemory):
 
 class AgentsMd(Notes):
     name = "agents_md"
+    clients = ("any",)
     file = FILE
     emulated: ClassVar = {
         "observe": f"{LOG}, in one commit",

@@ -62,6 +62,7 @@ class OkapiMemory(Bm25Memory):
 
 class Bm25(RowAdapter):
     name = "bm25"
+    clients = ("Python",)
     imports = ("bm25s",)
     packages = ("bm25s>=0.3,<1",)
     native = (*RowAdapter.native, *FILTERS, "ranked", "abstains")

@@ -281,6 +281,7 @@ class ChromaMemory(BaseMemory):
 
 class Chroma(BaseAdapter):
     name = "chroma"
+    clients: ClassVar[Sequence[str]] = ("Python",)
     imports = ("chromadb",)
     embeds = True
     packages = ("chromadb>=1.0.20,<2",)

@@ -45,6 +45,7 @@ class PlainMemory(ChromaMemory):
 
 class ChromaPlain(Chroma):
     name = "chroma_plain"
+    clients = ("Python",)
     native: ClassVar[tuple[str, ...]] = tuple(
         name for name in Chroma.native if name not in (*SCOPES, *FILTERS, "deprecate")
     )

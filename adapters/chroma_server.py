@@ -25,6 +25,7 @@ class ServerMemory(ChromaMemory):
 
 class ChromaServer(Chroma):
     name = "chroma_server"
+    clients = ("Python", "TypeScript", "Rust")
     native: ClassVar[tuple[str, ...]] = (*(each for each in Chroma.native if each != "compact"), "multi_process")
     unsupported: ClassVar = {
         **{name: why for name, why in Chroma.unsupported.items() if name != "multi_process"},

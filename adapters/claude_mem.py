@@ -148,6 +148,7 @@ def find_bun(node_modules: Path) -> str:
 
 class ClaudeMem(BaseAdapter):
     name = "claude_mem"
+    clients = ("any",)
     packages = PACKAGES
     native = ("entries", "get", "forget", "abstains", "persistent", "multi_process", "concurrent", "usage")
     emulated: ClassVar = {

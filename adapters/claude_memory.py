@@ -74,6 +74,7 @@ class ClaudeMemory(FolderMemory):
 
 class Claude(FolderAdapter):
     name = "claude_memory"
+    clients = ("any",)
     emulated: ClassVar[Mapping[str, str]] = {
         **FolderAdapter.emulated,
         "supersede": "the successor is written, takes the line of the old one in the index, then its file is deleted",

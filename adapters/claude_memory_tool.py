@@ -146,6 +146,7 @@ class ToolMemory(LocalMemory):
 
 class ClaudeMemoryTool(BaseAdapter):
     name = "claude_memory_tool"
+    clients = ("Python", "TypeScript")
     packages = ("anthropic>=2.12,<3",)
     imports = ("anthropic.tools",)
     native = ("entries", "forget", "forget_scope", "persistent", "usage")

@@ -63,6 +63,7 @@ def reach(sizes: Sequence[int]) -> int:
 
 class Codex(FolderAdapter):
     name = "codex_memories"
+    clients = ("any",)
     emulated: ClassVar[Mapping[str, str]] = {**FolderAdapter.emulated, "supersede": "delete and add, not atomic"}
     unsupported: ClassVar[Mapping[str, str]] = {
         **FolderAdapter.unsupported,

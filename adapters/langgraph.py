@@ -213,6 +213,7 @@ class LanggraphMemory(BaseMemory):
 
 class Langgraph(BaseAdapter):
     name = "langgraph"
+    clients = ("Python",)
     module: ClassVar[str] = "langgraph.store.sqlite"
     distribution: ClassVar[str] = "langgraph-checkpoint-sqlite"
     imports: ClassVar[Sequence[str]] = (module, "sqlite_vec")

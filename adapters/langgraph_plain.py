@@ -42,6 +42,7 @@ class PlainMemory(LanggraphMemory):
 
 class LanggraphPlain(Langgraph):
     name = "langgraph_plain"
+    clients = ("Python",)
     native: ClassVar[tuple[str, ...]] = (
         *(each for each in Langgraph.native if each not in ("deprecate", *FILTERS)), "scope_user",
     )  # fmt: skip

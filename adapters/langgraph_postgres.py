@@ -23,6 +23,7 @@ class PostgresMemory(LanggraphMemory):
 
 class LanggraphPostgres(Langgraph):
     name = "langgraph_postgres"
+    clients = ("Python",)
     module = "langgraph.store.postgres"
     distribution = "langgraph-checkpoint-postgres"
     imports = (module, "psycopg")

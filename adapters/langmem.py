@@ -84,6 +84,7 @@ def changed(known: Mapping[str, str], made: Sequence[tuple[str, str]]) -> dict[s
 
 class Langmem(Langgraph):
     name = "langmem"
+    clients = ("Python",)
     settings: ClassVar[Sequence[str]] = ("model",)
     model = "local"
     imports = (*Langgraph.imports, "langmem", "langchain_openai")

@@ -275,6 +275,7 @@ def cosine(asked: Sequence[float], vector: Sequence[float]) -> float:
 
 class Letta(BaseAdapter):
     name = "letta"
+    clients = ("Python", "TypeScript")
     memory: ClassVar[type[Store]] = LettaMemory
     imports = ("letta_client",)
     embeds = True

@@ -76,6 +76,7 @@ class BlocksMemory(Store):
 
 class LettaBlocks(Letta):
     name = "letta_blocks"
+    clients = ("Python", "TypeScript")
     memory: ClassVar[type[Store]] = BlocksMemory
     embeds = False
     native: ClassVar[tuple[str, ...]] = (

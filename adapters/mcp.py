@@ -223,6 +223,7 @@ def find_program(name: str) -> str:
 
 class Mcp(BaseAdapter):
     name = "mcp"
+    clients = ("any",)
     settings = ("server",)
 
     def __init__(self) -> None:

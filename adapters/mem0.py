@@ -252,6 +252,7 @@ class Mem0Memory(BaseMemory):
 
 class Mem0(BaseAdapter):
     name = "mem0"
+    clients = ("Python",)
     memory: ClassVar[type[Mem0Memory]] = Mem0Memory
     settings: ClassVar[Sequence[str]] = ("store", "infer", "model")
     imports = ("qdrant_client", "openai", "httpcore2", "portalocker", "posthog", "requests")  # all but what reads HOME

@@ -45,6 +45,7 @@ class PgvectorMemory(Mem0Memory):
 
 class Mem0Pgvector(Mem0):
     name = "mem0_pgvector"
+    clients = ("Python",)
     memory: ClassVar[type[Mem0Memory]] = PgvectorMemory
     settings = ()
     store = "pgvector"

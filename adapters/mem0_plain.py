@@ -52,6 +52,7 @@ class PlainMemory(Mem0Memory):
 
 class Mem0Plain(Mem0):
     name = "mem0_plain"
+    clients = ("Python",)
     settings = ()
     native: ClassVar[tuple[str, ...]] = (
         *(each for each in Mem0.native if each not in ("deprecate", *FILTERS)), "scope_user",

@@ -246,6 +246,7 @@ def _ids(answer: Mapping[str, Any]) -> tuple[str, ...]:
 
 class Mem0Platform(BaseAdapter):
     name = "mem0_platform"
+    clients = ("Python", "TypeScript")
     settings: ClassVar[Sequence[str]] = ("infer",)
     imports = ("qdrant_client", "openai")  # as the library imports both, whatever is asked of it
     packages = (MEM0, QDRANT.package, OPENAI)

@@ -154,6 +154,7 @@ class Memcite(BaseAdapter):
     """`stale=withheld` asks for what memcite finds valid alone, `stale=unchecked` has it look at nothing."""
 
     name = "memcite"
+    clients = ("any",)
     settings: ClassVar[Sequence[str]] = ("stale",)
     stale = "shown"
     call_seconds = 900.0  # each tenth memory of a batch has all vectors made and committed anew, one by one

@@ -160,6 +160,7 @@ class MemsearchMemory(LocalMemory):
 
 class Memsearch(BaseAdapter):
     name = "memsearch"
+    clients = ("Python", "shell")
     imports = ("memsearch", "openai")
     embeds = True
     packages = ("memsearch>=0.4.23,<0.5",)

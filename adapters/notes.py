@@ -102,6 +102,7 @@ class NotesMemory(FileMemory):
 
 class Notes(FileAdapter):
     name = "notes"
+    clients = ("any",)
     file = "NOTES.md"
     native = ("entries", "forget", "persistent", "usage")
     emulated: ClassVar = {

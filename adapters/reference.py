@@ -294,6 +294,7 @@ class ReferenceMemory(BaseMemory):
 
 class Reference(FileAdapter):
     name = "reference"
+    clients = ("Python",)
     imports = ("numpy",)
     file = "memories.db"
     native = tuple(each for each in CAPABILITIES if each not in ("extracts", "masks", "verdict", "work_tree"))

@@ -49,6 +49,7 @@ class VectorFileMemory(RowMemory):
 
 class VectorFile(RowAdapter):
     name = "vector_file"
+    clients = ("Python",)
     imports = ("numpy",)
     embeds = True
     file = "memories.json"

@@ -95,6 +95,7 @@ class BaseAdapter(ABC):
     files: Sequence[str] = ()
     secrets: ClassVar[Sequence[str]] = ()
     embeds: bool = False
+    clients: ClassVar[Sequence[str]] = ()
     call_seconds: float = 0.0
     native: ClassVar[tuple[str, ...]] = ()
     emulated: ClassVar[Mapping[str, str]] = {}

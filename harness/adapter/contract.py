@@ -362,6 +362,12 @@ class Adapter(Protocol):
         """
 
     @property
+    def clients(self) -> Sequence[str]:
+        """Languages in which an agent can use these memories: those of the vendor's own clients, or `any` where they
+        are text files or a protocol such as HTTP or MCP serves them. Empty: not declared.
+        """
+
+    @property
     def call_seconds(self) -> float:
         """What a call may take, beside more for each memory that it handles, if that is longer than usual (30 s)."""
 

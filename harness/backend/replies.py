@@ -111,6 +111,7 @@ class Declaration(Model):
     Attributes:
         packages: What it needs installed, the backend's own first.
         embeds: It cannot do without an embedder.
+        clients: Languages in which an agent can use these memories.
         call_seconds: What a call of its may take, if that is longer than usual.
         problem: What is wrong with a setting's value.
     """
@@ -119,6 +120,7 @@ class Declaration(Model):
     settings: tuple[str, ...] = ()
     packages: tuple[Package, ...] = ()
     embeds: bool = False
+    clients: tuple[str, ...] = ()
     call_seconds: float = Field(0.0, ge=0, le=86_400)
     problem: str = ""
 

@@ -176,6 +176,7 @@ class Worker:
             "settings": list(adapter.settings),
             "packages": [{"requirement": each, "installed": find_installed(each)} for each in adapter.packages],
             "embeds": getattr(adapter, "embeds", False),  # adapters of before it was asked
+            "clients": list(getattr(adapter, "clients", ())),
             "call_seconds": getattr(adapter, "call_seconds", 0.0),
             "problem": problem,
         }

@@ -15,6 +15,7 @@ from harness.report.words import make_plain
 
 SIGNS = {"native": "native", "emulated": "emulated", "unsupported": "-"}
 EMBEDS = "`embeds`: needs the extra `embed`"
+CLIENTS = "`clients`: languages in which an agent can use it"
 
 
 def list_capabilities(specs: Iterable[Spec]) -> dict[str, Declaration]:
@@ -49,6 +50,7 @@ def write_markdown(declared: Mapping[str, Declaration]) -> str:
         for name in CAPABILITIES
     ]
     lines.append(_format_row(EMBEDS, *("yes" if each.embeds else "-" for each in declared.values())))
+    lines.append(_format_row(CLIENTS, *(", ".join(map(make_plain, each.clients)) or "-" for each in declared.values())))
     for label, support in support_by_row.items():
         notes: dict[tuple[str, str], list[str]] = defaultdict(list)
         for name in CAPABILITIES:

@@ -57,6 +57,7 @@ class Backend(Model):
 
     Attributes:
         served: It keeps its memories in a server that has to run.
+        clients: Languages in which an agent can use these memories; `any` for files and protocols. Empty: not declared.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Backend(Model):
     settings: Mapping[str, str] = {}
     control: bool = False
     served: bool = Field(False, exclude_if=lambda served: not served)
+    clients: tuple[str, ...] = Field((), exclude_if=lambda clients: not clients)
 
     @property
     def words_its_own(self) -> bool:

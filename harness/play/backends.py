@@ -107,6 +107,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
                 settings=interpreters.show(spec),
                 control=entry.control,
                 served=description.server is not None,
+                clients=description.clients,
             )
             withheld = client.list_secrets(spec.settings, description.secrets)
             playables[spec.label] = Playable(

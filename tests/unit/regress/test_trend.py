@@ -84,8 +84,8 @@ def test_the_page_draws_a_panel_a_backend_and_shows_every_number() -> None:
 
 
 def test_one_run_is_shown_over_the_releases_that_it_played(tmp_path: Path) -> None:
-    one, two = {"x@1.10": (9, 9), "x@1.9": (3, 9), "x@2.0": "failed"}, {"y@1+store=a": (1, 9), "y@2+store=a": (1, 9)}
-    fields: dict[str, Said] = {**one, **two, "z": (5, 9)}
+    fields: dict[str, Said] = {"x@1.10": (9, 9), "x@1.9": (3, 9), "x@2.0": "failed"}
+    fields |= {"y@1+store=a": (1, 9), "y@2+store=a": (1, 9), "z": (5, 9)}
     played = results({}, {name: {"writes_kept": said} for name, said in fields.items()}, run="20261125-080000-aaaa")
     ladders = releases.list_ladders(baseline_files.Side(baseline.make_baseline(played), played))
     assert {name: [step.baseline.run for step in steps] for name, steps in ladders.items()} == {
