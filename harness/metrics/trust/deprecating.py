@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.adapter import Hit, Scope, Source
-from harness.log.transcript import Transcript
+from harness.log.transcript import Op, Transcript
 from harness.metrics import columns
 from harness.metrics.metric import proportion
 from harness.metrics.trust.metric import TrustMetric, trust
@@ -44,6 +44,10 @@ def _list_marked(view: DrillView) -> frozenset[str]:
     )
 
 
+def _succeeded(view: DrillView, op: Op) -> bool:
+    return any(not call.fault for _, call in view.transcript.calls(op))
+
+
 def _measure(view: DrillView, cases: list[Case], *, expected: bool) -> Measure:
     bad = [(line, name) for line, name, came in cases if came is not expected]
     unanswered = sum(came is None for _, _, came in cases)
@@ -55,7 +59,8 @@ def deprecated_recalled(transcript: Transcript) -> Measure:
         return lacking
     view = DrillView.of(transcript)
     marked = _list_marked(view)
-    cases = [case for step in ("marked", "reopened") for case in _ask(view, f"{step} since", "marked")]
+    steps = ("marked", "reopened", *(["restored"] if _succeeded(view, "restore") else []))
+    cases = [case for step in steps for case in _ask(view, f"{step} since", "marked")]
     return _measure(view, [case for case in cases if case[1] in marked], expected=False)
 
 
@@ -103,8 +108,11 @@ def deprecated_undeleted(transcript: Transcript) -> Measure:
     if lacking := lacks(transcript, "deprecate", "forget"):
         return lacking
     view = DrillView.of(transcript)
-    marked = _list_marked(view) & {deed.piece.name for deed in view.forgotten("gone")}
-    cases = [case for case in _ask(view, "gone", "marked") if case[1] in marked]
+    marked = _list_marked(view)
+    gone = marked & {deed.piece.name for deed in view.forgotten("gone")}
+    cases = [case for case in _ask(view, "gone", "marked") if case[1] in gone]
+    if _succeeded(view, "forget_scope"):
+        cases += [case for case in _ask(view, "emptied until", "marked") if case[1] in marked]
     return _measure(view, cases, expected=False)
 
 
@@ -112,7 +120,8 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "deprecated_recalled", KEEPING, "lower", "proportion",
         "memories marked as ended that a question of their own text, as of three days later, brings without a mark, at "
-        "once or after reopening / such questions, if the mark was acknowledged", deprecated_recalled,
+        "once, after reopening, or after a snapshot of the marked store was restored / such questions, if the mark was "
+        "acknowledged", deprecated_recalled, version=2,
         label="ended memories that come back as current", otherwise="ended memories out of the way",
         column=columns.DATES.at("expired"),
     ),
@@ -133,8 +142,8 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "deprecated_undeleted", KEEPING, "lower", "proportion",
-        "memories marked as ended, then deleted, that a question as of before still brings / such deletions that were "
-        "acknowledged", deprecated_undeleted,
+        "memories marked as ended, then deleted, one by its id and all with their scope, that a question as of before "
+        "still brings / such deletions that were acknowledged", deprecated_undeleted, version=2,
         label="deleted memories that come back as of before", otherwise="marked memories gone once deleted",
         column=columns.DELETED.at("served"),
     ),

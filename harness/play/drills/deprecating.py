@@ -1,6 +1,7 @@
 """What is marked as ended, asked for days before and after; more of it is nearer to a question than what holds.
 
-One of it has the text of a memory elsewhere, one is updated afterwards, and one is deleted.
+One of it has the text of a memory elsewhere, one is updated afterwards, and one is deleted. Then a snapshot taken when
+all of it was marked is restored, and at last the scope is forgotten as a whole.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ def play(stage: DrillSession) -> None:
         stage.close("marked")
         stage.open("reopened")
         _ask(stage, "reopened", marked)
+    snapshot = stage.call("marked", "snapshot") if stage.supports("snapshot", "restore") else None
     *_, gone, turned = marked
     if stage.supports("update") and stage.ids.get(turned.name):
         (again,) = stage.plan.of("again")
@@ -69,15 +71,27 @@ def play(stage: DrillSession) -> None:
         stage.call("gone", "forget", SCOPE, list(stage.ids[gone.name]), about=[gone])
         stage.settle("gone")
         stage.recall("gone", gone.item.text, SCOPE, about=[gone], k=ALL, at=UNTIL)
+    if snapshot is not None:
+        stage.call("restored", "restore", snapshot)
+        stage.settle("restored")
+        _ask_since(stage, "restored", marked)
+    if stage.supports("forget_scope"):
+        stage.call("emptied", "forget_scope", SCOPE, about=marked)
+        stage.settle("emptied")
+        _ask_until(stage, "emptied", marked)
     stage.close("former")
 
 
 def _ask(stage: DrillSession, step: str, marked: Sequence[Piece]) -> None:
-    for piece in marked:
-        stage.recall(f"{step} since", piece.item.text, SCOPE, about=[piece], k=ALL, at=SINCE)
+    _ask_since(stage, step, marked)
     _ask_until(stage, step, marked)
     for piece in stage.plan.of("standing", "namesake"):
         stage.recall(f"{step} standing", piece.query or piece.item.text, piece.item.scope, about=[piece], at=SINCE)
+
+
+def _ask_since(stage: DrillSession, step: str, marked: Sequence[Piece]) -> None:
+    for piece in marked:
+        stage.recall(f"{step} since", piece.item.text, SCOPE, about=[piece], k=ALL, at=SINCE)
 
 
 def _ask_until(stage: DrillSession, step: str, marked: Sequence[Piece]) -> None:

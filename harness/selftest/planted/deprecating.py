@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from typing import ClassVar
 
 from adapters._base import moment
-from adapters.reference import END
+from adapters.reference import ADD, END, LISTED
 from harness.adapter import Ack, Hit, Item, Scope
 from harness.selftest.planted.base import Planted, ReferenceMemory
 
 LONG_AGO = "0002-01-01T00:00:00+00:00"
+ENDED = moment("2025-09-15T23:30:00-05:00")
+"""The drill's."""
 
 
 class MarksOnly(Planted):
@@ -169,6 +171,31 @@ class KeepsTheMarkedForTheRecord(Planted):
     class Memory(ReferenceMemory):
         def erase(self, scope: Scope, memory_id: str) -> bool:
             rows = self.visible(scope, memory_id)
-            if rows and rows[0]["expires"] == moment("2025-09-15T23:30:00-05:00"):
+            if rows and rows[0]["expires"] == ENDED:
                 return True
             return super().erase(scope, memory_id)
+
+
+class ForgetsAScopeButItsEnded(Planted):
+    """Forgetting a scope reaches what holds today; what is marked as ended stays for questions about before."""
+
+    must = ("deprecated_undeleted",)
+
+    class Memory(ReferenceMemory):
+        def forget_scope(self, scope: Scope) -> None:
+            rows = [dict(row) for row in self.db.execute(LISTED, vars(scope)) if row["expires"] == ENDED]
+            super().forget_scope(scope)
+            with self.writing():
+                self.db.executemany(ADD, rows)
+
+
+class RestoresWithoutTheMarks(Planted):
+    """A restore writes each memory anew, and leaves out when it ended."""
+
+    must = ("deprecated_recalled",)
+
+    class Memory(ReferenceMemory):
+        def restore(self, mark: str) -> None:
+            super().restore(mark)
+            with self.writing():
+                self.db.execute("UPDATE memories SET expires = NULL WHERE mark = 0 AND expires = ?", [ENDED])
