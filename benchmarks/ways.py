@@ -16,7 +16,7 @@ from benchmarks.results.__main__ import Table
 from harness.compare.rows import COLD
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Results
-from harness.report.charts import ways_chart
+from harness.report.charts import policies
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def tabulate(runs: Sequence[Results]) -> Table:
         "conditions": f"{day:%Y-%m-%d}, commit {(runs[0].run.commit or 'unknown')[:8]}: make bench-ways, noise "
         f"{held.headline_noise}, k {held.k}, {held.budget} tokens, scripted reader; right decisions by what the agent "
         f"takes, a range is over the ways of reading. Without memory right: {'; '.join(map(_tell_cold, runs))}.",
-        "columns": ["suite", *ways_chart.HEADS],
+        "columns": ["suite", *policies.WAYS_HEADS],
         "rows": [row for results in runs for row in _list_rows(results)],
     }
 
@@ -49,7 +49,7 @@ def _tell_cold(results: Results) -> str:
 
 
 def _list_rows(results: Results) -> Iterator[list[str]]:
-    chart = ways_chart.chart(results)
+    chart = policies.chart_ways(results)
     if chart is None:
         sys.exit(f"{results.run.id} has the usual two ways of writing only: make bench-ways plays all")
     yield from ([_name(results), *row] for row in chart.rows)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from harness.regress.baseline import DEFINITIONS, Baseline
 from harness.regress.trend import Trend, TrendLine
 from harness.report import words
-from harness.report.charts.chart import WARM, Chart, finish, shorten_name, show
-from harness.report.charts.sheet import PALE, SOFT, WIDTH, Scale, Sheet
+from harness.report.charts.chart import PALE, SOFT, WARM, WIDTH, Chart, Scale, Sheet, finish, shorten_name, show
 from harness.report.outputs import templating
 
 STYLES = ("style.css", "first.css")

@@ -6,20 +6,7 @@ from collections.abc import Sequence
 
 from harness.metrics.footprint import Sample
 from harness.model.results import Results
-from harness.report.charts import (
-    cost_chart,
-    deletion_chart,
-    footprint,
-    frontier,
-    growth,
-    losses_chart,
-    noise,
-    policies,
-    stale,
-    stories,
-    ways_chart,
-    work_chart,
-)
+from harness.report.charts import cost, decisions, deletion, growth, policies, stories
 from harness.report.charts.chart import Chart
 from harness.report.model import growth as growing
 
@@ -33,16 +20,16 @@ def draw_charts(results: Results, samples: Sequence[Sample] = ()) -> list[Chart]
         samples: What was timed and weighed; without them that chart is left out.
     """
     drawn = (
-        frontier.chart(results),
-        work_chart.chart(results),
-        noise.chart(results),
-        stale.chart(results),
-        stories.chart(results),
-        cost_chart.chart(results),
-        footprint.chart(results, samples),
-        deletion_chart.chart(results),
-        losses_chart.chart(results),
-        growth.chart(growing.list_levels(results, samples)),
-        policies.chart(results) or ways_chart.chart(results),
+        decisions.chart_frontier(results),
+        decisions.chart_work(results),
+        growth.chart_noise(results),
+        stories.chart_stale(results),
+        stories.chart_stories(results),
+        cost.chart_tokens(results),
+        growth.chart_footprint(results, samples),
+        deletion.chart_deletion(results),
+        decisions.chart_losses(results),
+        growth.chart_growth(growing.list_levels(results, samples)),
+        policies.chart_policies(results) or policies.chart_ways(results),
     )
     return [chart for chart in drawn if chart is not None]

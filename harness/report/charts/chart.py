@@ -1,16 +1,255 @@
-"""What a chart is, and what all of them need: names that fit, groups of rows, words for what was not measured."""
+"""What a chart is, the sheet that it is drawn on, and what all charts need: names that fit, groups of rows, words.
+
+A chart is inline SVG and answers one question: same bytes for same logs, readable in grey, no style that leaks. A sheet
+is drawn on in units of its own view box from the top left, and matplotlib writes it down. It is narrow and its text
+large, so that it still reads on a phone; shapes and dashes carry what colours say.
+"""
 
 from __future__ import annotations
 
+import io
+import math
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+from xml.etree import ElementTree
 
 from harness.machine import extras
 from harness.model.results import Pooled, Results
+from harness.model.trial import Interval
 from harness.report import words
-from harness.report.charts.sheet import INK, PALE, ROW, SOFT, VERMILLION, Scale, Shape, Sheet
 from harness.report.model import table
+
+WIDTH, SIZE, ROW = 440, 12, 22
+"""Units: of a sheet, of its text, of one row. At 330 pixels the text is 9 pixels high."""
+BLUE, VERMILLION, GREEN, INK, SOFT, PALE = "#0072b2", "#d55e00", "#009e73", "#1f2430", "#5a6270", "#d5d9de"
+Shape: TypeAlias = Literal["circle", "diamond", "triangle", "square", "cross"]
+Anchor: TypeAlias = Literal["left", "center", "right"]
+Dash: TypeAlias = tuple[float, ...]
+_MARKERS: dict[Shape, str] = {"circle": "o", "diamond": "D", "triangle": "^", "square": "s", "cross": "X"}
+_PLAIN: dict[Any, Any] = {
+    "svg.fonttype": "none", "svg.hashsalt": "coldwarm", "text.parse_math": False, "path.simplify": False,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From a number to a place.
+
+    Attributes:
+        log: For numbers above 0; what lies outside is drawn at the edge.
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+    log: bool = False
+
+    def __call__(self, value: float) -> float:
+        low, high, at = self.low, self.high, min(max(value, self.low), self.high)
+        if self.log:
+            low, high, at = math.log10(low), math.log10(high), math.log10(at)
+        part = (at - low) / (high - low) if high > low else 0.5
+        return self.start + part * (self.end - self.start)
+
+    @classmethod
+    def decades(cls, values: Sequence[float], start: float, end: float) -> Scale:
+        """Whole powers of ten around all numbers above 0."""
+        known = [value for value in values if value > 0] or [1.0]
+        low, high = math.floor(math.log10(min(known))), math.ceil(math.log10(max(known)))
+        return cls(10.0**low, 10.0 ** max(high, low + 1), start, end, log=True)
+
+    def powers(self) -> list[float]:
+        """The powers of ten on a scale of decades."""
+        return [10.0**n for n in range(round(math.log10(self.low)), round(math.log10(self.high)) + 1)]
+
+
+@dataclass
+class Sheet:
+    """Collects what is drawn; things of one look are written together, lines below marks below words."""
+
+    height: float = 0
+    _lines: dict[tuple[str, float, Dash], list[list[tuple[float, float]]]] = field(default_factory=dict)
+    _marks: dict[tuple[Shape, str, bool, float], list[tuple[float, float]]] = field(default_factory=dict)
+    _texts: list[tuple[float, float, str, dict[str, Any]]] = field(default_factory=list)
+
+    def line(self, *points: tuple[float, float], colour: str = INK, width: float = 1.2, dash: Dash = ()) -> None:
+        self._lines.setdefault((colour, width, dash), []).append(list(points))
+        self._grow(*(y for _, y in points))
+
+    def mark(
+        self, x: float, y: float, shape: Shape, colour: str = INK, *, hollow: bool = False, size: float = 7
+    ) -> None:
+        self._marks.setdefault((shape, colour, hollow, size), []).append((x, y))
+        self._grow(y + size / 2)
+
+    def text(
+        self, x: float, y: float, said: str, anchor: Anchor = "left", *, colour: str = INK, bold: bool = False,
+        italic: bool = False,
+    ) -> None:  # fmt: skip
+        """Draws words.
+
+        Args:
+            y: The middle of small letters, so that it stands on one height with a mark.
+        """
+        looks = {"ha": anchor, "color": colour, "fontweight": "bold" if bold else "normal"}
+        self._texts.append((x, y + SIZE / 3, said, looks | {"fontstyle": "italic" if italic else "normal"}))
+        self._grow(y + SIZE)
+
+    def whisker(self, low: float, high: float, at: float, colour: str, *, upright: bool = False) -> None:
+        """An interval with its two ends."""
+        for one, other, across in ((low, high, 0.0), (low, low, 3.0), (high, high, 3.0)):
+            ends = ((one, at - across), (other, at + across))
+            self.line(*(((y, x) for x, y in ends) if upright else ends), colour=colour)
+
+    def interval(self, value: Interval | None, scale: Scale, at: float, colour: str, *, upright: bool = False) -> None:
+        if value is not None:
+            self.whisker(scale(value.low), scale(value.high), at, colour, upright=upright)
+
+    def _grow(self, *bottoms: float) -> None:
+        self.height = max(self.height, *bottoms)
+
+    def svg(self, name: str, title: str, says: str) -> str:
+        """The finished element; equal sheets give equal bytes, whatever the user's own style."""
+        import matplotlib
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
+
+        height = math.ceil(self.height)
+        with matplotlib.rc_context(), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # the reader's fonts may have it
+            matplotlib.rcdefaults()
+            matplotlib.rcParams.update(_PLAIN)
+            figure = Figure(figsize=(WIDTH / 72, height / 72), dpi=72)
+            figure.patch.set_visible(False)
+            canvas, raw = FigureCanvasSVG(figure), io.StringIO()
+            self._fill(figure, height)
+            canvas.figure.savefig(raw, format="svg", metadata={"Date": None})
+        return clean(raw.getvalue(), name, title, says, SIZE)
+
+    def _fill(self, figure: Any, height: float) -> None:
+        from matplotlib.lines import Line2D
+        from matplotlib.patches import PathPatch
+        from matplotlib.path import Path
+        from matplotlib.text import Text
+        from matplotlib.transforms import Affine2D
+
+        at = Affine2D().scale(1 / WIDTH, -1 / height).translate(0, 1) + figure.transFigure
+        for order, ((colour, width, dash), strokes) in enumerate(self._lines.items()):
+            path = Path(
+                [point for stroke in strokes for point in stroke],
+                [Path.LINETO if nth else Path.MOVETO for stroke in strokes for nth in range(len(stroke))],
+            )
+            look = {"edgecolor": colour, "linewidth": width, "linestyle": (0, dash or None), "capstyle": "butt"}
+            depth = 1 if colour == PALE else 2
+            figure.add_artist(PathPatch(path, fill=False, transform=at, zorder=depth + order / 1000, **look))
+        for (shape, colour, hollow, size), points in self._marks.items():
+            figure.add_artist(
+                Line2D(
+                    *zip(*points, strict=True), transform=at, zorder=3, linestyle="none", marker=_MARKERS[shape],
+                    markersize=size * 0.8 if shape == "diamond" else size, markeredgecolor=colour,
+                    markerfacecolor="white" if hollow else colour, markeredgewidth=1.5,
+                )
+            )  # fmt: skip
+        for x, y, said, looks in self._texts:
+            figure.add_artist(Text(x, y, said, transform=at, zorder=4, va="baseline", fontsize=SIZE, **looks))
+
+
+# --- what matplotlib writes, made fit to stand in a page: no prolog, metadata, style or leaking id --------------------
+
+SVG = "http://www.w3.org/2000/svg"
+FONT = "system-ui, sans-serif"
+_XLINK = "{http://www.w3.org/1999/xlink}href"
+_LONG = re.compile(r"-?\d+\.\d{2,}|-0(?![\d.])")
+
+
+def clean(raw: str, name: str, title: str, says: str, size: float) -> str:
+    """An SVG whose looks are presentation attributes, so that they hold under a policy without styles; its ids begin
+    with `name`, and it has words for those who do not see it.
+
+    Args:
+        size: Of the font, in units of its view box.
+    """
+    root = ElementTree.fromstring(raw)  # noqa: S314  drawn by matplotlib a moment ago
+    _simplify(root)
+    _own_ids(root, name)
+    root[:] = [kept for child in root for kept in _unwrap(child)]
+    for text in root.iter(f"{{{SVG}}}text"):
+        if text.get("font-size") == f"{size:g}":
+            del text.attrib["font-size"]
+    _, _, width, height = root.get("viewBox", "0 0 0 0").split()
+    root.attrib.pop("version", None)
+    root.attrib |= {
+        "width": width, "height": height, "role": "img", "aria-labelledby": f"{name}-title {name}-desc",
+        "stroke-linejoin": "round", "font-family": FONT, "font-size": f"{size:g}",
+    }  # fmt: skip
+    for at, (tag, said) in enumerate((("title", title), ("desc", says))):
+        words_ = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": f"{name}-{tag}"})
+        words_.text = said
+        root.insert(at, words_)
+    ElementTree.register_namespace("", SVG)
+    ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _simplify(root: ElementTree.Element) -> None:
+    """Without metadata and style elements, style rules as attributes, places to a tenth."""
+    for parent in root.iter():
+        for child in list(parent):
+            local = child.tag.rpartition("}")[2]
+            if local == "metadata" or (local == "style" and child.tag.startswith(f"{{{SVG}}}")):
+                parent.remove(child)
+    for element in root.iter():
+        for rule in element.attrib.pop("style", "").split(";"):
+            key, colon, value = rule.partition(":")
+            if colon:
+                _present(element, key.strip(), value.strip())
+        if re.fullmatch(r"rotate\(-?0[ ,].*\)", element.get("transform", "")):
+            del element.attrib["transform"]
+        for key, value in element.attrib.items():
+            element.set(key, _shorten_path(value) if key in ("d", "x", "y") else value)
+
+
+def _present(element: ElementTree.Element, key: str, value: str) -> None:
+    """One style rule as an attribute; what is the default, or the same for all, is left out."""
+    if (key, value) in (("stroke-linejoin", "miter"), ("stroke-linecap", "butt"), ("stroke-dashoffset", "0")):
+        return
+    if key != "font-family":
+        element.set(key, value.removesuffix("px") if key == "font-size" else value)
+
+
+def _shorten_path(value: str) -> str:
+    """Numbers of a path to a tenth, white space single."""
+    return " ".join(_LONG.sub(lambda found: f"{round(float(found[0]), 1) + 0.0:g}", value).split())
+
+
+def _own_ids(root: ElementTree.Element, name: str) -> None:
+    """Ids that nothing refers to go, the others get the chart's name."""
+    used = {value[1:] for element in root.iter() if (value := element.get(_XLINK, "")).startswith("#")}
+    for element in root.iter():
+        if (key := element.attrib.pop("id", None)) in used:
+            element.set("id", f"{name}-{key}")
+        if (target := element.get(_XLINK, "")).startswith("#"):
+            element.set(_XLINK, f"#{name}-{target[1:]}")
+
+
+def _unwrap(element: ElementTree.Element) -> list[ElementTree.Element]:
+    """What stands in groups that group nothing; the white space between elements goes."""
+    element.tail = None
+    if element.tag == f"{{{SVG}}}text":
+        return [element]
+    element.text = None
+    inside = [kept for child in element for kept in _unwrap(child)]
+    if element.tag == f"{{{SVG}}}g" and not element.attrib:
+        return inside
+    element[:] = inside
+    return [element]
+
+
+# --- a chart ----------------------------------------------------------------------------------------------------------
 
 NARROW = 126
 """Where a plot begins, right of the names."""

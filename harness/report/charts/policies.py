@@ -1,19 +1,44 @@
-"""What policies change: from append to curated writing as slopes, one line a read policy."""
+"""What policies change: from append to curated writing, or over all ways to write and to read that were played."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from harness.metrics.acting import STALE_USE
 from harness.metrics.completion import DECISIONS_RIGHT
+from harness.metrics.dropped import DROPPED
+from harness.metrics.recall import PAST
+from harness.metrics.tokens import TOKENS_TOTAL
 from harness.model.results import Pooled, Results
-from harness.model.trial import USUAL_WRITES, ReadPolicy, WritePolicy
-from harness.report.charts.chart import Chart, count, finish, format_interval, parse_counts, rank, show, tell
-from harness.report.charts.sheet import BLUE, GREEN, INK, PALE, SOFT, VERMILLION, WIDTH, Dash, Scale, Shape, Sheet
+from harness.model.trial import SCRIPTED_READS, USUAL_WRITES, ReadPolicy, WritePolicy
+from harness.report.charts.chart import (
+    BLUE,
+    GREEN,
+    INK,
+    PALE,
+    SOFT,
+    VERMILLION,
+    WIDTH,
+    Chart,
+    Dash,
+    Scale,
+    Shape,
+    Sheet,
+    count,
+    finish,
+    format_interval,
+    parse_counts,
+    rank,
+    shorten_name,
+    show,
+    tell,
+)
 from harness.report.model import ways
 
-NAME, TITLE = "policies", "What it changes how memory is written and read"
-HEADS = (
+# --- the usual ways of writing, as slopes: one line a read policy -----------------------------------------------------
+
+POLICIES_NAME, POLICIES_TITLE = "policies", "What it changes how memory is written and read"
+POLICIES_HEADS = (
     "backend", "stories", "write", "read", "acted on stale", "interval", "decided right", "interval",
 )  # fmt: skip
 BEST = " (best)"
@@ -31,7 +56,7 @@ _TALL, _APART = 112, 13
 PolicyTable = Mapping[tuple[str, WritePolicy, ReadPolicy], Mapping[str, Pooled]]
 
 
-def chart(results: Results) -> Chart | None:
+def chart_policies(results: Results) -> Chart | None:
     noise = results.run.conditions.headline_noise
     table = {
         (each.backend, each.write_policy, each.read_policy): each.measures
@@ -54,10 +79,18 @@ def chart(results: Results) -> Chart | None:
         for read in LOOK
         if (measures := table.get((name, write, read))) is not None
     ]  # fmt: skip
-    return finish(_draw_sheet(names, table, best), NAME, "policies", TITLE, describe(body), HEADS, body)
+    return finish(
+        _draw_policies(names, table, best),
+        POLICIES_NAME,
+        "policies",
+        POLICIES_TITLE,
+        describe_policies(body),
+        POLICIES_HEADS,
+        body,
+    )
 
 
-def describe(body: Sequence[Sequence[str]]) -> str:
+def describe_policies(body: Sequence[Sequence[str]]) -> str:
     """From the rows of the table: decisions acted on stale rules in the write policy that suits a row best, beside the
     other one, and how much of them is up to the reader."""
     names = list(dict.fromkeys(row[0] for row in body))
@@ -83,7 +116,7 @@ def _reach(body: Sequence[Sequence[str]], name: str, *, best: bool) -> str:
     return f"{rows[0][2].removesuffix(BEST)} {ways.show_range(min(hits), max(hits))}/{found[0][1]:,}"
 
 
-def _draw_sheet(names: Sequence[str], table: PolicyTable, best: Mapping[str, WritePolicy]) -> Sheet:
+def _draw_policies(names: Sequence[str], table: PolicyTable, best: Mapping[str, WritePolicy]) -> Sheet:
     sheet, half = Sheet(), WIDTH / 2
     for at, head in enumerate(MEASURES.values()):
         sheet.text(half * at, 8, head, bold=True)
@@ -164,3 +197,86 @@ def spread(wanted: Sequence[float], apart: float) -> list[float]:
 
 def _start(cluster: Sequence[float], apart: float) -> float:
     return sum(cluster) / len(cluster) - apart * (len(cluster) - 1) / 2
+
+
+# --- more than the usual ways: right decisions of each backend by both ------------------------------------------------
+
+WAYS_NAME, WAYS_TITLE = "ways", "Ways to write, down, and ways to read, across"
+WAYS_HEADS = (
+    "backend", "write", *(f"right: {read}" for read in SCRIPTED_READS), "acted on stale", "true memories dropped",
+    "past rules recalled", "tokens a story",
+)  # fmt: skip
+_LEFT, _RIGHT, _ROW = 130.0, 330.0, 20.0
+
+
+def chart_ways(results: Results) -> Chart | None:
+    if ways.are_usual(results):  # the chart of slopes has them
+        return None
+    names = [name for name in rank(results) if ways.spreads(results, name, DECISIONS_RIGHT)]
+    if not names:
+        return None
+    body = [row for name in names for row in _list_ways(results, name)]
+    return finish(
+        _draw_ways(results, names), WAYS_NAME, "policies", WAYS_TITLE, describe_ways(results, names), WAYS_HEADS, body
+    )
+
+
+def _list_ways(results: Results, name: str) -> Iterator[tuple[str, ...]]:
+    """One line a way of writing; a range is over the ways of reading."""
+    for spread in ways.spreads(results, name, DECISIONS_RIGHT):
+        assert spread.write is not None, "rows with a memory have a way of writing"
+        reads = (_tell_way(results, name, DECISIONS_RIGHT, spread.write, read) for read in SCRIPTED_READS)
+        others = (
+            _tell_way(results, name, measure, spread.write) for measure in (STALE_USE, DROPPED, PAST, TOKENS_TOTAL)
+        )
+        yield show(name), ways.WRITES[spread.write], *reads, *others
+
+
+def _tell_way(results: Results, name: str, measure: str, write: WritePolicy, read: ReadPolicy | None = None) -> str:
+    found = ways.spread(results, name, measure, write)
+    if found is None:
+        return ""
+    if read is not None:
+        pooled = found.by_read.get(read)
+        if pooled is None:
+            return "unsupported" if read in ways.list_reads(results) else ""
+        return f"{ways.count(pooled):g}/{pooled.of:,}"
+    return f"{found.text}/{found.of:,}" if found.first.hits is not None and found.of else found.text
+
+
+def describe_ways(results: Results, names: Sequence[str]) -> str:
+    """Of each backend the way of writing that is right most often, whatever the agent takes."""
+    sentences = []
+    for name in names:
+        write = ways.best_write(results, name)
+        if found := ways.spread(results, name, DECISIONS_RIGHT, write):
+            sentences.append(f"{show(name)} {ways.WRITES[write]} {found.text}/{found.of:,}")
+    return (
+        f"Right decisions under the way of writing that suits each backend best: {'; '.join(sentences)}."
+        if sentences
+        else ""
+    )
+
+
+def _draw_ways(results: Results, names: Sequence[str]) -> Sheet:
+    """A line for each way of writing, a mark on it for each way of reading."""
+    sheet, along = Sheet(), Scale(0, 1, _LEFT, _RIGHT)
+    for at, (read, (shape, colour, _)) in enumerate(LOOK.items()):
+        sheet.mark(6 + 110 * at, 8, shape, colour)
+        sheet.text(18 + 110 * at, 8, read, colour=SOFT)
+    y = 34.0
+    for name in names:
+        sheet.text(0, y, shorten_name(name, 40), bold=True)
+        for spread in ways.spreads(results, name, DECISIONS_RIGHT):
+            y += _ROW
+            sheet.text(8, y, ways.WRITES[spread.write] if spread.write else "", colour=INK)
+            sheet.line((_LEFT, y), (_RIGHT, y), colour=PALE)
+            for policy, pooled in spread.by_read.items():
+                if policy is not None and policy in LOOK:
+                    shape, colour, _ = LOOK[policy]
+                    sheet.mark(along(ways.share(pooled)), y, shape, colour, size=6)
+            sheet.text(WIDTH, y, f"{spread.text} of {spread.of:,}" if spread.of else spread.text, "right")
+        y += 1.5 * _ROW
+    sheet.text(_LEFT, y - 8, "no decision right", colour=SOFT)
+    sheet.text(_RIGHT, y - 8, "all", "right", colour=SOFT)
+    return sheet

@@ -18,7 +18,7 @@ from harness.play import drills, plan
 HARNESS = Path(metrics.__file__).parents[1]
 ROOMS = ("report", "compare", "regress", "cli")
 ALLOWED = {
-    ("report/charts/cost_chart.py", "recall"), ("report/charts/footprint.py", "recall"),
+    ("report/charts/cost.py", "recall"), ("report/charts/growth.py", "recall"),
     ("report/model/receipts.py", "recall"), ("report/model/growth.py", "recall"),
     ("cli/demo.py", "deletion"), ("report/text/glossary.py", "poison"), ("report/model/needs.py", "deletion"),
     ("report/model/needs.py", "sharing"), ("report/model/needs.py", "poison"), ("cli/doctor.py", "embedder"),

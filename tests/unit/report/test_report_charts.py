@@ -20,9 +20,9 @@ from harness.model.cells import LayerLook, LayerRow, TrustCell
 from harness.model.results import Pooled, Results
 from harness.model.trial import READ_POLICIES, Interval, Measured, NotMeasured
 from harness.report import words
-from harness.report.charts import Chart, cost_chart, draw_charts, frontier, policies, stale, work_chart
-from harness.report.charts.chart import STAR, mark_oracle, parse_counts, shorten_name
-from harness.report.charts.sheet import SIZE, WIDTH, Scale, Sheet
+from harness.report.charts import Chart, cost, decisions, draw_charts, policies
+from harness.report.charts.chart import SIZE, STAR, WIDTH, Scale, Sheet, mark_oracle, parse_counts, shorten_name
+from harness.report.charts.stories import ALL_KINDS
 from harness.report.model.ways import WRITES, best_write, show_range
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -221,7 +221,7 @@ def test_marks_stand_where_the_differences_are(plain: Results) -> None:
         for each in plain.comparisons
         if each.family == "cold" and each.measure == "decisions_right"
     ]
-    chart = work_chart.chart(changed(plain, comparisons=tuple(shown)))
+    chart = decisions.chart_work(changed(plain, comparisons=tuple(shown)))
     assert chart is not None
     root = ElementTree.fromstring(chart.svg)
     ticks = {e.text: float(e.get("x", "0")) for e in root.iter(f"{SVG}text")}
@@ -261,7 +261,7 @@ def test_the_tables_say_what_the_results_say(results: Results, drawn: Mapping[st
             assert ways.pop((each.backend, each.write_policy, each.read_policy)) == (stale_, right)
     assert not levels and not ways
     chart = drawn["stale-by-kind"]
-    assert chart.rows[-1][0] == stale.ALL
+    assert chart.rows[-1][0] == ALL_KINDS
     for column, name in enumerate(chart.heads[2:-1], 2):
         (own_way,) = (
             each.measures for each in results.contrasts
@@ -309,7 +309,7 @@ def test_nine_backends_fit_and_stay_small(results: Results) -> None:
 @pytest.mark.slow
 def test_read_policies_are_named_beside_the_last_write_policy(plain: Results, drawn: Mapping[str, Chart]) -> None:
     assert "all failed" in texts(drawn["policies"])
-    chart = policies.chart(plain)
+    chart = policies.chart_policies(plain)
     assert chart is not None and {row[2] for row in chart.rows} == {"append (best)"}
     for _, _, _, read, misled, _, _, _ in chart.rows:
         assert {f"{read} {misled}", f"all {misled}"} & set(texts(chart))
@@ -344,7 +344,7 @@ def test_a_run_without_data_has_no_charts(plain: Results) -> None:
 def test_the_forest_says_what_the_comparisons_showed(plain: Results) -> None:
     for verdict, word in (("left-better", "Worse"), ("right-better", "Better"), ("no-difference-shown", "")):
         shown = tuple(each.model_copy(update={"verdict": verdict, "able": True}) for each in plain.comparisons)
-        chart = work_chart.chart(changed(plain, comparisons=shown))
+        chart = decisions.chart_work(changed(plain, comparisons=shown))
         assert chart is not None
         told = f"{word} than no memory whatever the agent takes: keeper * and store."
         assert chart.says == f"{told if word else 'No difference to no memory was shown.'} {STAR}: keeper."
@@ -370,7 +370,7 @@ def test_where_deleted_memories_are_left(drawn: Mapping[str, Chart]) -> None:
 
 def test_a_job_costs_all_tokens_that_were_spent_for_those_that_got_done(results: Results) -> None:
     """Of each write policy, from its cells; the lowest and the highest of the read policies."""
-    chart = cost_chart.chart(results)
+    chart = cost.chart_tokens(results)
     assert chart is not None
     writes = {text: write for write, text in WRITES.items()}
     seen = set()
@@ -419,7 +419,7 @@ def test_a_row_that_equals_the_oracle_is_marked(plain: Results) -> None:
     assert plain.like_oracle == ("keeper",)
     paid = with_row(plain, "store", tokens_per_job=Pooled(value=900.0, of=2, scenarios=2))
     alike, nobody = changed(paid, like_oracle=("store",)), changed(paid, like_oracle=())
-    for make in (work_chart.chart, frontier.chart):
+    for make in (decisions.chart_work, decisions.chart_frontier):
         marked, without = make(alike), make(nobody)
         assert marked is not None and without is not None
         assert {row[0] for row in marked.rows} - {row[0] for row in without.rows} == {"store *"}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.metrics.footprint import Sample
 from harness.model.results import Pooled
 from harness.model.trial import READ_POLICIES
-from harness.report.charts import deletion_chart, footprint, frontier, noise, policies, stale, work_chart
+from harness.report.charts import decisions, deletion, growth, policies, stories
 from harness.report.model.ways import Spread, show_range
 
 
@@ -25,7 +25,7 @@ from harness.report.model.ways import Spread, show_range
     ],
 )
 def test_the_sentence_of_the_forest(shown: tuple[str, str], said: str) -> None:
-    assert work_chart.describe([("a", "append", "", "9", "", "", "", each) for each in shown]) == said
+    assert decisions.describe_work([("a", "append", "", "9", "", "", "", each) for each in shown]) == said
 
 
 def reach(*values: float) -> Spread:
@@ -39,7 +39,7 @@ POINTS = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9), st.integers(0,
 def test_who_is_beaten_is_named_with_who_beats_it(drawn: list[tuple[int, int, int]]) -> None:
     """By right decisions and tokens under each read policy; ties beat nobody."""
     points = [
-        frontier.Point(f"b{at}", "append", reach(right, right + more), reach(paid, paid))
+        decisions.Point(f"b{at}", "append", reach(right, right + more), reach(paid, paid))
         for at, (right, paid, more) in enumerate(drawn)
     ]
     for at, (right, paid, span) in enumerate(drawn):
@@ -48,16 +48,16 @@ def test_who_is_beaten_is_named_with_who_beats_it(drawn: list[tuple[int, int, in
             if rival >= right and rival + more >= right + span and less <= paid
             and (rival, rival + more, less) != (right, right + span, paid)
         }  # fmt: skip
-        assert set(frontier.list_better(points[at], points)) == beats
+        assert set(decisions.list_better(points[at], points)) == beats
 
 
 def test_who_cannot_be_read_in_one_way_is_beaten_by_the_others() -> None:
     """Only backends with filters are read with one: where that is not played, nobody wins or loses by it."""
-    plain = frontier.Point("plain", "append", reach(4, 5), reach(9, 9))
-    filtering = frontier.Point("filtering", "append", reach(5, 6, 3), reach(2, 2, 2))
-    unpaid = frontier.Point("unpaid", "append", reach(5, 6), reach(1))
+    plain = decisions.Point("plain", "append", reach(4, 5), reach(9, 9))
+    filtering = decisions.Point("filtering", "append", reach(5, 6, 3), reach(2, 2, 2))
+    unpaid = decisions.Point("unpaid", "append", reach(5, 6), reach(1))
     points = [plain, filtering, unpaid]
-    assert [frontier.list_better(each, points) for each in points] == [["filtering"], [], []]
+    assert [decisions.list_better(each, points) for each in points] == [["filtering"], [], []]
 
 
 COUNT = st.integers(0, 30).map(lambda hits: f"{hits}/30")
@@ -73,7 +73,7 @@ KINDS = st.dictionaries(
 @given(KINDS)
 def test_the_kinds_that_mislead_most_and_least(table: dict[str, tuple[str, str]]) -> None:
     """Recomputed from the table; ties are all named."""
-    said = stale.describe(
+    said = stories.describe_stale(
         [*((kind, "3", *row, "") for kind, row in table.items()), ("all kinds", "9", "0/1", "0/1", "")]
     )
     hits = {kind: [int(text.split("/")[0]) for text in row if text != "n/a"] for kind, row in table.items()}
@@ -95,7 +95,7 @@ LEVELS = st.tuples(COUNT | st.just("failed"), COUNT | st.just("n/a"))
 @given(st.dictionaries(st.sampled_from("abc"), LEVELS, min_size=1))
 def test_what_noise_does_is_told_as_it_is(table: dict[str, tuple[str, str]]) -> None:
     body = [(name, "9", level, pair[at], "") for name, pair in table.items() for at, level in enumerate(("0", "50"))]
-    said = noise.describe(body)
+    said = growth.describe_noise(body)
     for name, (quiet, loud) in table.items():
         if "/" not in quiet or not quiet[0].isdigit() or not loud[0].isdigit():
             assert f"{name} (" not in said
@@ -111,7 +111,7 @@ def test_what_policies_change_is_told_as_it_is(table: dict[str, tuple[str, str, 
     """The range over the ways to read, of the best way to write; the other beside it where it has numbers."""
     ways = ((f"look up{policies.BEST}", "trusting"), (f"look up{policies.BEST}", "newest"), ("append", "trusting"))
     body = [(name, "9", *way, row[at], "", "1/2", "") for name, row in table.items() for at, way in enumerate(ways)]
-    parts = policies.describe(body).removesuffix(".").split(": ")[1].split("; ")
+    parts = policies.describe_policies(body).removesuffix(".").split(": ")[1].split("; ")
     for (name, (one, two, other)), part in zip(table.items(), parts, strict=True):
         low, high = sorted(int(each.split("/")[0]) for each in (one, two))
         told = f"{name} look up {show_range(low, high)}/30"
@@ -120,7 +120,7 @@ def test_what_policies_change_is_told_as_it_is(table: dict[str, tuple[str, str, 
 
 def test_sizes_are_pooled_by_half_powers_of_ten() -> None:
     samples = [Sample("a", "recall", n, n / 1000) for n in (1, 3, 4, 9, 10, 31, 32, 99, 100)]
-    found = footprint.list_points([*samples, Sample("a", "recall", 0, 9.0)])
+    found = growth.list_points([*samples, Sample("a", "recall", 0, 9.0)])
     assert [(p.sizes, p.n, p.value) for p in found] == [
         ("1 to 3", 2, 2.0), ("4 to 9", 2, 6.5), ("10 to 31", 2, 20.5), ("32 to 99", 2, 65.5), ("100", 1, 100.0),
     ]  # fmt: skip
@@ -133,8 +133,11 @@ def test_times_are_told_with_their_sizes_and_rank_nobody() -> None:
         ("c", "one recall, ms", "", "0", "no sample", ""),
     ]  # fmt: skip
     rest = "Times and bytes are those of the machine that played: no ranking."
-    assert footprint.describe(body) == f"Median time of a recall, among 100 memories a 7.00 ms and b 0.10 ms. {rest}"
-    assert footprint.describe(body[-2:]) == rest
+    assert (
+        growth.describe_footprint(body)
+        == f"Median time of a recall, among 100 memories a 7.00 ms and b 0.10 ms. {rest}"
+    )
+    assert growth.describe_footprint(body[-2:]) == rest
 
 
 def test_what_was_found_after_the_deletion_is_never_called_not_found_again() -> None:
@@ -144,7 +147,7 @@ def test_what_was_found_after_the_deletion_is_never_called_not_found_again() -> 
         ("b", "text: db", "9", "9", "gone", "gone", "gone"), ("c", "text: db", "9", "9", "9 left", "unknown", "9 left"),
         ("c", "text: log", "9", "9", "unknown", "unknown", ""),
     ]  # fmt: skip
-    assert deletion_chart.describe_chart(body) == (
+    assert deletion.describe_chart(body) == (
         "Deleted, and still found at the last look: c, text: db (9 left). "
         "Found after the deletion, and gone at the last look: a, text: db. "
         "Not found again wherever they were seen before: b. Cannot be told everywhere: c."

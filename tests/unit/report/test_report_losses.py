@@ -8,7 +8,7 @@ from harness.compare import statements
 from harness.log.folder import Folder
 from harness.metrics.losses import STAGES
 from harness.model.results import Results
-from harness.report.charts import losses_chart
+from harness.report.charts import decisions
 from tests.unit.report.test_report_charts import missed, share, texts, with_row
 
 
@@ -31,9 +31,9 @@ def chart_names(results: Results) -> list[str]:
 
 
 def test_a_bar_is_cut_by_the_stages_at_which_decisions_are_lost(plain: Results) -> None:
-    assert losses_chart.chart(plain) is None, "the stories are not told as they were spoken"
+    assert decisions.chart_losses(plain) is None, "the stories are not told as they were spoken"
     results = lose(plain, uncaptured=20, unretrieved=30, unused=5)
-    drawn = losses_chart.chart(results)
+    drawn = decisions.chart_losses(results)
     assert drawn is not None and (drawn.name, drawn.topic) == ("losses", "lost")
     assert {row[0] for row in drawn.rows} == {*chart_names(results)}
     assert {row[1:] for row in drawn.rows} == {("100", "45", "0", "20", "0", "0", "0", "0", "30", "5", "0")}
@@ -43,12 +43,12 @@ def test_a_bar_is_cut_by_the_stages_at_which_decisions_are_lost(plain: Results) 
     assert [each for each in written if ": " in each] == [
         f"{a}: {b}" for a, b in zip("abcdefghij", drawn.heads[2:], strict=True)
     ]
-    none = losses_chart.chart(lose(plain))
+    none = decisions.chart_losses(lose(plain))
     assert none is not None and none.says == "No row lost a decision."
 
 
 def test_a_row_of_which_a_stage_is_not_known_has_no_bar(plain: Results) -> None:
     name, *_ = chart_names(plain)
     results = with_row(lose(plain, unused=5), name, lost_unused=missed("failed"))
-    drawn = losses_chart.chart(results)
+    drawn = decisions.chart_losses(results)
     assert name not in {row[0] for row in (drawn.rows if drawn else ())}

@@ -15,7 +15,7 @@ from harness.model.cells import Faults, TrustCell
 from harness.model.results import Pooled, Results, TwinGroup, Unplayed
 from harness.model.trial import READ_POLICIES, USUAL_WRITES, Measured, NotMeasured, ReadPolicy, WritePolicy
 from harness.report import words
-from harness.report.charts import frontier
+from harness.report.charts import decisions
 from harness.report.model import board as scoreboard
 from harness.report.model import needs, ways
 from harness.report.model.board import Board
@@ -459,7 +459,7 @@ def a_few_failed_calls_are_said_and_remove_no_row(found: Judged) -> None:
 
 @check
 def what_is_beaten_is_beaten_under_every_read_policy(found: Judged) -> None:
-    drawn = frontier.chart(found.results)
+    drawn = decisions.chart_frontier(found.results)
     for name, _, _, _, better in drawn.rows if drawn else ():
         for other in better.split(", ") if better else ():
             if {name, other} <= {row.key for row in found.board.rows}:

@@ -23,9 +23,16 @@ from harness.model.trial import Measured, WritePolicy
 from harness.report import words
 from harness.report.charts.chart import (
     NARROW,
+    PALE,
+    ROW,
+    SOFT,
+    VERMILLION,
     WARM,
     WARM_SHAPE,
+    WIDTH,
     Chart,
+    Scale,
+    Sheet,
     draw_cold_line,
     draw_grid,
     draw_separator,
@@ -35,7 +42,6 @@ from harness.report.charts.chart import (
     show,
     tell,
 )
-from harness.report.charts.sheet import PALE, ROW, SOFT, VERMILLION, WIDTH, Scale, Sheet
 from harness.report.model import table, ways
 from harness.report.model.ways import Spread
 
@@ -87,7 +93,7 @@ class CostRow:
         return f"{self.jobs.text}/{self.jobs.of:,}" if self.jobs.of else self.jobs.text
 
 
-def chart(results: Results) -> Chart | None:
+def chart_tokens(results: Results) -> Chart | None:
     names = sorted(table.list_rows(results), key=lambda name: name != COLD)
     rows = [_make_row(results, name, write) for name in names for write in ways.order_writes(results, name)]
     rows = [row for row in rows if row.best or row.stories]

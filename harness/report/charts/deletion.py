@@ -10,8 +10,19 @@ from harness.model.backend import SOUND
 from harness.model.cells import LayerLook, LayerRow, LookStage, TrustCell
 from harness.model.results import Results
 from harness.report import words
-from harness.report.charts.chart import Chart, finish, shorten_name, show
-from harness.report.charts.sheet import GREEN, INK, PALE, SOFT, VERMILLION, WIDTH, Sheet
+from harness.report.charts.chart import (
+    GREEN,
+    INK,
+    PALE,
+    SOFT,
+    VERMILLION,
+    WIDTH,
+    Chart,
+    Sheet,
+    finish,
+    shorten_name,
+    show,
+)
 
 NAME, TITLE = "deletion-layers", "Where deleted memories could still be found"
 HEADS = ("backend", "where", "deleted", "before", "after, closed", "reopened, killed, refilled", "compacted")
@@ -47,7 +58,7 @@ class ChartLine:
         return f"{self.kind}: {many if len(self.names) > 1 else shorten_name(self.names[0], room)}"
 
 
-def chart(results: Results) -> Chart | None:
+def chart_deletion(results: Results) -> Chart | None:
     cells = [cell for cell in results.trust if cell.drill == DRILL.name]
     cells.sort(key=lambda cell: (cell.backend == SOUND, cell.backend))
     found = {cell.id: tuple(_list_lines(cell.layers)) for cell in cells}
