@@ -27,8 +27,7 @@ from harness.model.trial import Measured, ReadPolicy
 from harness.regress.baseline_files import Side
 from harness.report import words
 from harness.report.model import receipts
-from harness.report.timeline.entries import draw_note, draw_verdict, list_entries, quote, show
-from harness.report.timeline.packed import Node, make_node
+from harness.report.timeline.nodes import Node, draw_note, draw_verdict, list_entries, make_node, quote, show
 
 OF_EACH = 3
 """Cases of one row that are shown."""

@@ -18,7 +18,7 @@ from harness.regress.baseline_files import Side
 from harness.regress.cases import Archive, Case
 from harness.report import words
 from harness.report.outputs import templating
-from harness.report.timeline.packed import write_markup
+from harness.report.timeline.nodes import write_markup
 
 STYLES = ("style.css", "first.css", "timeline.css", "compare.css")
 ROOM = 2_000_000

@@ -7,7 +7,7 @@ import gzip
 import json
 from typing import Any
 
-from harness.report.timeline.packed import Node
+from harness.report.timeline.nodes import Node
 
 
 def unpacked(data: str) -> dict[str, Any]:

@@ -16,8 +16,7 @@ from harness.report.model.board import Board
 from harness.report.model.missing import Missing, list_missing
 from harness.report.model.score import Number, Score
 from harness.report.text.lines import VerdictLine
-from harness.report.timeline import cases
-from harness.report.timeline.timelines import Timelines
+from harness.report.timeline.timelines import Timelines, group_cases
 
 Place = tuple[str, str, int]
 """Row, column and line of a cell of the scoreboard."""
@@ -85,7 +84,7 @@ def _rank(own: Sequence[Cell], measure: str, full: Collection[str]) -> Iterator[
         return len(found.receipts) / (found.of or 1) if isinstance(found, Measured) else 1.0
 
     found = [cell for cell in own if share(cell) > 0]
-    shows = {cell.trial for cell in found if any(case == measure for case, _ in cases.group_cases([cell]))}
+    shows = {cell.trial for cell in found if any(case == measure for case, _ in group_cases([cell]))}
     yield from sorted(found, key=lambda cell: (cell.trial not in full, cell.trial not in shows, -share(cell), cell.id))
 
 

@@ -18,22 +18,27 @@ from harness.model.job import Decision, Job
 from harness.model.scenario import Session
 from harness.model.trial import ReadPolicy
 from harness.report import words
-from harness.report.timeline import deletions
-from harness.report.timeline.entries import (
+from harness.report.timeline.nodes import (
     BLOCK,
+    Node,
     draw_note,
     draw_verdict,
     format_fact,
     list_entries,
+    make_node,
     make_proof,
     place,
     quote,
     show,
 )
-from harness.report.timeline.job_steps import tell_drafting, tell_rounds, tell_steps
-from harness.report.timeline.messages import tell_transcript
-from harness.report.timeline.packed import Node, make_node
-from harness.report.timeline.rules import tell_rules
+from harness.report.timeline.steps import (
+    describe_deletions,
+    tell_drafting,
+    tell_rounds,
+    tell_rules,
+    tell_steps,
+    tell_transcript,
+)
 
 _UPDATE: Mapping[staleness.UpdateOutcome, str] = {
     "current_only": "", "both_flagged": "the old one marked beside it", "both_current_first": "the old one after it",
@@ -128,7 +133,7 @@ class Telling:
                 yield from ((min(lines, default=self._end), each) for each in self._job(job))
         forgot = [line for line, event in self.record.of(Forgot) if event.session == session.id]
         if forgot:
-            yield forgot[0], make_node("div", "erased", *deletions.describe(self.record))
+            yield forgot[0], make_node("div", "erased", *describe_deletions(self.record))
 
     @property
     def _end(self) -> int:

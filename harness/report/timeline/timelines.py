@@ -1,29 +1,169 @@
 """Timelines: the trials of a run told in story time, bad ones in full, the others packed by scenario.
 
-Both are bounded; what is left out is counted and said.
+At the head of each stands what went wrong in it, by the receipts of its cells. All are bounded; what is left out is
+counted and said.
 """
 
 from __future__ import annotations
 
-import pickle
 import shlex
-import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
+from harness import metrics
 from harness.compare.rows import is_headline
 from harness.compare.scoring import ScoredStory
+from harness.log.events import Forgot, Recalled, Scanned, Sought
+from harness.log.receipts import Receipt, read
 from harness.metrics import broken
-from harness.metrics.view import View
+from harness.metrics.acting import STALE_USE
+from harness.metrics.view import Record, View
 from harness.model.cells import Cell
 from harness.model.results import Results
+from harness.model.trial import Measured, NotMeasured, ReadPolicy
 from harness.report import words
-from harness.report.timeline import cases as wrong
-from harness.report.timeline.packed import Node, Numbered, make_node, pack, write_markup
+from harness.report.timeline.nodes import (
+    Node,
+    check_source,
+    cut_trees,
+    describe_check,
+    draw_note,
+    freeze_tree,
+    make_node,
+    make_proof,
+    pack,
+    place,
+    quote,
+    show,
+    thaw_tree,
+    write_markup,
+)
 from harness.report.timeline.repeat import Replay
 from harness.report.timeline.session import Telling
+
+# --- what went wrong in one trial -------------------------------------------------------------------------------------
+
+BAD: Mapping[str, str] = {
+    name: case.called
+    for name in metrics.list_placed(lambda words: words.case.place if words.case else None)
+    if (case := metrics.words_of(name).case)
+}
+"""Measures of which every receipt is a bad case, and what such a case is called."""
+MOST = 12
+"""Cases that one timeline lists; the rest is counted."""
+
+
+def explain_broken(cells: Sequence[Cell]) -> str:
+    """Why a trial did not get to its end; empty if it did."""
+    cell = cells[0]
+    return f"{cell.status}: {show(cell.reason, 200)}" if cell.status in ("failed", "incomplete") else ""
+
+
+def group_cases(cells: Sequence[Cell]) -> dict[tuple[str, str], list[Cell]]:
+    """Measure and receipt of each bad case, with the cells that cite it; the receipt of a failure shows no case."""
+    found: dict[tuple[str, str], list[Cell]] = {}
+    for measure in BAD:
+        for cell in cells:
+            judged = cell.measures.get(measure)
+            for ref in judged.receipts if isinstance(judged, Measured) else ():
+                found.setdefault((measure, ref), []).append(cell)
+    return found
+
+
+def describe_briefly(cells: Sequence[Cell]) -> str:
+    """In a few words, with counts; empty if nothing went wrong."""
+    counts: dict[str, int] = {}
+    for measure, _ in group_cases(cells):
+        counts[measure] = counts.get(measure, 0) + 1
+    named = [f"{BAD[measure]} ({n})" if n > 1 else BAD[measure] for measure, n in counts.items()]
+    return "; ".join(filter(None, [explain_broken(cells), *named]))
+
+
+def describe_cases(record: Record, cells: Sequence[Cell]) -> Iterator[Node]:
+    """Each case in one line, a measure's deleted secrets in one; and what was not measured."""
+    lines: dict[object, tuple[str, list[Node | str | None], list[str]]] = {}
+    for measure, (line, what, note) in _merge_cases(record, cells):
+        many = isinstance(record.log.events[line - 1], Sought | Forgot)
+        known = lines.setdefault(measure if many else (measure, line, note), (measure, [], []))
+        known[1].extend([", ", *what] if known[1] else what)
+        known[2].append(f"{note} \u00b7 L{line}" if note else f"L{line}")
+    listed = [
+        make_node(
+            "li", "", make_node("b", "", f"\u2715 {BAD[measure]}: "), *what, draw_note(", ".join(dict.fromkeys(notes)))
+        )
+        for measure, what, notes in list(lines.values())[:MOST]
+    ]
+    if why := explain_broken(cells):
+        listed.insert(0, make_node("li", "", make_node("b", "", f"\u2715 {why}")))
+    if len(lines) > MOST:
+        listed.append(make_node("li", "quiet", f"\u2026 and {len(lines) - MOST} more"))
+    if listed:
+        yield make_node("ul", "wrong", *listed)
+    asked = [each for each in BAD if metrics.words_of(each).answers and each in cells[0].measures]
+    missing = [f"{words.measure_name(each)} {word}" for each in asked if (word := _explain_missing(cells[0], each))]
+    if missing:
+        yield make_node("p", "quiet", f"Not measured here: {'; '.join(missing)}.")
+
+
+def _explain_missing(cell: Cell, measure: str) -> str:
+    found = cell.measures[measure]
+    if isinstance(found, NotMeasured):
+        return f"{words.NOT_MEASURED[found.status]} ({show(found.reason, 160)})"
+    return ""
+
+
+_Case = tuple[int, list[Node | str | None], str]
+"""The line of the log, what it was, and where."""
+
+
+def _merge_cases(record: Record, cells: Sequence[Cell]) -> Iterator[tuple[str, _Case]]:
+    """Bad cases; a decision stands once, by whichever entry of the same question each reader took it."""
+    known: dict[tuple[str, str], list[Cell]] = {}
+    for (measure, ref), cited in group_cases(cells).items():
+        known.setdefault((measure, ref.partition(":")[0] if measure == STALE_USE else ref), []).extend(cited)
+    told = [(measure, _draw_case(record, measure, ref, cited)) for (measure, ref), cited in known.items()]
+    yield from sorted(told, key=lambda each: (list(BAD).index(each[0]), each[1][0]))
+
+
+def _draw_case(record: Record, measure: str, ref: str, cited: Sequence[Cell]) -> _Case:
+    found = read(ref) or Receipt(1)
+    line, entry = min(found.line, len(record.log.events)), found.entry
+    event = record.log.events[line - 1]
+    if isinstance(event, Recalled) and measure == STALE_USE:
+        readers = [policy for policy in record.log.opened.reads if policy in {cell.read_policy for cell in cited}]
+        where = f"{event.at:%Y-%m-%d}, session {event.session}, reading {words.join_words(readers)}"
+        return line, _draw_decision(record, event, readers), where
+    if isinstance(event, Recalled) and entry is not None and entry < len(record.entries(line, event)):
+        back = record.entries(line, event)[entry]
+        git = check_source(record, event.session, back.hit.source)
+        seen = make_proof(record, back.hit.source)
+        shown_by = make_node("code", "", seen.command) if seen else None
+        return (
+            line,
+            [quote(back.text), shown_by],
+            f"cites {place(back.hit.source)}; {describe_check(git) or 'git was not asked'}",
+        )
+    if isinstance(event, Scanned):
+        facts = {sighting.fact for sighting in event.sightings} & {each.fact for _, each in record.of(Forgot)}
+        return line, [found.memory or words.join_words(sorted(facts))], f"layer {show(event.layer.name, 80)}"
+    return line, [event.fact if isinstance(event, Sought | Forgot) else event.__class__.__name__.lower()], ""
+
+
+def _draw_decision(record: Record, event: Recalled, readers: Sequence[ReadPolicy]) -> list[Node | str | None]:
+    """The question, the values that were taken, the right one."""
+    job, _, name = event.ref.partition("/")
+    works = [work for policy in readers for _, work in record.works(policy) if work.job == job]
+    values = [each.value or "" for work in works for each in work.choices if each.decision == name]
+    known = next(each for _, each in record.scenario.jobs() if each.id == job)
+    decision = next(each for each in known.decisions if each.id == name)
+    taken = show(words.join_words(list(dict.fromkeys(values))), 160)
+    right = f" {taken}, where {show(decision.right.value, 160)} is right"
+    return [make_node("bdi", "", show(decision.question, 200)), make_node("bdi", "", right)]
+
+
+# --- the trials of a run ----------------------------------------------------------------------------------------------
 
 BOUND, IN_FULL, PACKED = 60, 280_000, 500_000
 """Timelines in full, at most; their characters of HTML; the characters of all packed blocks."""
@@ -56,7 +196,7 @@ class Timelines:
         packed: The others.
         of: The trials with an anchor.
         says: What is where, and what is nowhere.
-        blocks: Of each scenario the packed trees by trial id (`harness.report.packed`).
+        blocks: Of each scenario the packed trees by trial id (`nodes.pack`).
     """
 
     shown: tuple[Timeline, ...]
@@ -85,7 +225,7 @@ class _TrialCells:
             f"noise {cell.noise}",
         ]
         title = ", ".join(filter(None, [*parts, f"seed {cell.seed}" if cell.seed != 1 else ""]))
-        return Timeline(self.id, title, wrong.describe_briefly(self.cells), body, block)
+        return Timeline(self.id, title, describe_briefly(self.cells), body, block)
 
 
 def tell_story(story: ScoredStory, replay: Replay) -> StoryTimelines | None:
@@ -105,9 +245,9 @@ def tell_story(story: ScoredStory, replay: Replay) -> StoryTimelines | None:
 
     def brief(trial: _TrialCells) -> bytes:
         whole = tiers[trial.id] == 0
-        return _freeze(_draw_tree(views[trial.id], trial.cells, replay, whole=False) if whole else rich[trial.id])
+        return freeze_tree(_draw_tree(views[trial.id], trial.cells, replay, whole=False) if whole else rich[trial.id])
 
-    trees = {trial.id: brief(trial) for trial in order if not fits or wrong.describe_briefly(trial.cells)}
+    trees = {trial.id: brief(trial) for trial in order if not fits or describe_briefly(trial.cells)}
     return StoryTimelines(played[0].cells[0].scenario, tuple(rich), data, fits, tiers, trees)
 
 
@@ -130,15 +270,6 @@ class StoryTimelines(NamedTuple):
     brief: Mapping[str, bytes]
 
 
-def _freeze(tree: Node) -> bytes:
-    return zlib.compress(pickle.dumps(tree, pickle.HIGHEST_PROTOCOL), 1)
-
-
-def _thaw(data: bytes) -> Node:
-    tree: Node = pickle.loads(zlib.decompress(data))  # noqa: S301  made by this program, never read from a file
-    return tree
-
-
 def assemble(results: Results, timelines: Iterable[StoryTimelines]) -> Timelines:
     """All stories, in the order in which they were read: each gets its share of the room that the ones before it left.
 
@@ -152,13 +283,13 @@ def assemble(results: Results, timelines: Iterable[StoryTimelines]) -> Timelines
         rich = each.fits or len(each.rich) <= share
         data, kept = each.rich, each.order
         if not rich:
-            data, kept = _cut({name: _thaw(each.brief[name]) for name in each.order}, share)
+            data, kept = cut_trees({name: thaw_tree(each.brief[name]) for name in each.order}, share)
         blocks.append(_Block(each.story, data, kept, rich))
         room, left = room - len(data), left - 1
         frozen |= each.brief
         tiers |= each.tiers
-    bad = _order_fairly([trial for trial in trials.values() if wrong.describe_briefly(trial.cells)], tiers)
-    wanted = {trial.id: _thaw(frozen[trial.id]) for trial in bad[:BOUND] if trial.id in frozen}
+    bad = _order_fairly([trial for trial in trials.values() if describe_briefly(trial.cells)], tiers)
+    wanted = {trial.id: thaw_tree(frozen[trial.id]) for trial in bad[:BOUND] if trial.id in frozen}
     blocks.sort(key=lambda block: (block.story, block.trials))
     full = _fit(bad, wanted)
     block_of = {name: number for number, block in enumerate(blocks) for name in block.trials}
@@ -184,7 +315,7 @@ def _order_fairly(trials: Sequence[_TrialCells], tiers: Mapping[str, int]) -> li
     """Every kind of fault of every backend in turn; what the headline counts comes first, controls last."""
     queues: dict[tuple[int, str, str], list[_TrialCells]] = {}
     for trial in trials:
-        kinds = dict.fromkeys(measure for measure, _ in wrong.group_cases(trial.cells))
+        kinds = dict.fromkeys(measure for measure, _ in group_cases(trial.cells))
         for kind in kinds or {"": None}:
             queues.setdefault((tiers.get(trial.id, 2), kind, trial.cells[0].backend or ""), []).append(trial)
     order: dict[str, _TrialCells] = {}
@@ -224,18 +355,10 @@ def _tell(view: View, cells: Sequence[Cell], replay: Replay, *, whole: bool) -> 
     folded = None if whole else make_node("p", "quiet", "What each question brought is not shown here, jobs aside.")
     log = shlex.quote(f"logs/{cells[0].log}")
     commands = make_node("pre", "", f"{replay.command(view.log.trial)}\nsed -n 1p {log}  # L1; any line of the log")
-    told = [*wrong.describe_cases(view.record, cells), *telling.sessions(), folded]
+    told = [*describe_cases(view.record, cells), *telling.sessions(), folded]
     return make_node(
         "div", "", *told, make_node("p", "quiet", "Play it again and keep its store, or read its log:"), commands
     )
-
-
-def _cut(trees: Mapping[str, Node], room: int) -> tuple[str, tuple[str, ...]]:
-    """As many of the trees as fit, packed."""
-    numbered, count = Numbered(trees), len(trees)
-    while len(data := numbered.pack(count)) > room and count:
-        count = min(count - 1, count * room // len(data))
-    return data, tuple(trees)[:count]
 
 
 def _fit(bad: Sequence[_TrialCells], trees: Mapping[str, Node]) -> dict[str, Node]:

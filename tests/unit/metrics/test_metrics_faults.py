@@ -29,7 +29,7 @@ from harness.report.model import faults as faulted
 from harness.report.outputs import junit
 from harness.report.outputs import summary as markdown
 from harness.report.outputs import terminal as console
-from harness.report.timeline import cases as wrong
+from harness.report.timeline import timelines as wrong
 from tests.support.logs import OLD, Tape
 from tests.support.runs import run
 from tests.support.transcripts import transcript

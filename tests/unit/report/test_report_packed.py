@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.report.timeline.packed import Node, Tag, make_node, pack, write_markup
+from harness.report.timeline.nodes import Node, Tag, make_node, pack, write_markup
 from tests.support.trees import plain, unpacked
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)

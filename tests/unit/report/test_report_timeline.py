@@ -22,9 +22,8 @@ from harness.model.results import Results
 from harness.model.trial import Selection
 from harness.paths import TEMPLATES
 from harness.report import words
-from harness.report.timeline import cases as wrong
 from harness.report.timeline import timelines as timeline
-from harness.report.timeline.packed import Node, write_markup
+from harness.report.timeline.nodes import Node, write_markup
 from harness.report.timeline.repeat import Replay
 from harness.report.timeline.session import Telling
 from harness.report.timeline.timelines import Timeline, Timelines
@@ -291,13 +290,15 @@ def test_a_trial_that_failed_says_why_and_one_that_is_unsupported_is_not_told(tm
     logs = [failed, refused, cold(tmp_path, None), *controls(tmp_path)]
     cells = metrics.score(logs)
     mine = [cell for cell in cells if cell.backend == "store"]
-    assert wrong.describe_briefly(mine) == "failed: recall: gone"
-    assert "\u2715 failed: recall: gone" in "".join(text(each) for each in wrong.describe_cases(Record(failed), mine))
+    assert timeline.describe_briefly(mine) == "failed: recall: gone"
+    assert "\u2715 failed: recall: gone" in "".join(
+        text(each) for each in timeline.describe_cases(Record(failed), mine)
+    )
 
 
 def test_what_was_not_measured_stands_with_its_reason(tmp_path: Path) -> None:
     log = Tape(tmp_path).played().log()
-    said = "".join(text(each) for each in wrong.describe_cases(Record(log), metrics.score([log])[:1]))
+    said = "".join(text(each) for each in timeline.describe_cases(Record(log), metrics.score([log])[:1]))
     assert said.startswith("Not measured here: ") and "deletes nothing" not in said
     assert "n/a (the controls oracle and stale_oracle were not run)" in said
 
