@@ -25,7 +25,7 @@ from harness.report import words
 from harness.report.model import board as scoreboard
 from harness.report.model import table, ways
 from harness.report.model.board import Board, BoardRow
-from harness.report.model.score import MEANING, SHAPES, Score
+from harness.report.model.table import MEANING, SHAPES, Score
 
 REPORTS = paths.ROOT / "reports"
 BOARD, SAMPLE = REPORTS / "board.tar.xz", REPORTS / "sample.tar.xz"

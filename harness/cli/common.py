@@ -289,7 +289,7 @@ def choose_exit_code(results: Results) -> int:
     calls than was allowed, or was not measured for a gate could not run."""
     from harness.log.folder import LOGS
     from harness.report import words
-    from harness.report.model import faults as faulted
+    from harness.report.model.table import state_faults
 
     for problem in (*results.run.problems, *filter(None, [words.describe_unsealed(results)])):
         say(problem)
@@ -303,7 +303,7 @@ def choose_exit_code(results: Results) -> int:
         say(": ".join(filter(None, [f"trial {trial} did not get to its end", why])))
     if len(unended) > SHOWN:
         say(f"{len(unended) - SHOWN} more trials did not get to their end: the report names them")
-    failing = [each for each in faulted.statements(results) if each.bad]
+    failing = [each for each in state_faults(results) if each.bad]
     for statement in failing:
         say(f"{statement.line}; allow them with --allow-faults {statement.backend}=COUNT")
     if results.run.missing:

@@ -26,7 +26,7 @@ from harness.model.cells import AnyCell, Cell, TrustCell
 from harness.model.trial import Measured, ReadPolicy
 from harness.regress.baseline_files import Side
 from harness.report import words
-from harness.report.model import receipts
+from harness.report.model import evidence
 from harness.report.timeline.nodes import Node, draw_note, draw_verdict, list_entries, make_node, quote, show
 
 OF_EACH = 3
@@ -252,7 +252,7 @@ def _drill_side(transcript: Transcript, cell: TrustCell, key: Key, cited: bool, 
             )
             said = [
                 make_node("p", "", make_node("bdi", "", words.make_visible(each, 400)))
-                for each in receipts.tell(transcript, place)
+                for each in evidence.tell(transcript, place)
             ]
             command = f"sed -n {line}p drills/{shlex.quote(cell.transcript)}  # run {show(archive.run, 60)}"
             return make_node("div", "", mark, *said, make_node("pre", "", command))

@@ -20,7 +20,7 @@ from harness.model.cells import Faults
 from harness.model.drill import DrillTrial
 from harness.model.results import Unplayed
 from harness.model.trial import Measured, Trial
-from harness.report.model.receipts import sound
+from harness.report.model.evidence import sound
 from harness.report.words import format_count, make_plain
 
 SHOWN = {

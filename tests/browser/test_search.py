@@ -8,7 +8,7 @@ import pytest
 
 from harness.log.folder import Folder
 from harness.report.model import evidence
-from harness.report.model.receipts import BadCase
+from harness.report.model.evidence import BadCase
 from harness.report.outputs import page as html
 from tests.browser.chromium import Page
 from tests.browser.conftest import Opener

@@ -20,7 +20,7 @@ from harness.log.folder import Folder
 from harness.model.cells import Cell
 from harness.model.results import Results
 from harness.report.model import board
-from harness.report.model.score import DASH
+from harness.report.model.table import DASH
 from harness.report.text import verdict
 from tests.support.golden_drills import GOLDEN
 from tests.support.golden_sample import SAMPLE

@@ -8,7 +8,7 @@ from harness.metrics.footprint import Sample
 from harness.model.results import Results
 from harness.report.charts import cost, decisions, deletion, growth, policies, stories
 from harness.report.charts.chart import Chart
-from harness.report.model import growth as growing
+from harness.report.model.contrasts import list_levels
 
 __all__ = ["Chart", "draw_charts"]
 
@@ -29,7 +29,7 @@ def draw_charts(results: Results, samples: Sequence[Sample] = ()) -> list[Chart]
         growth.chart_footprint(results, samples),
         deletion.chart_deletion(results),
         decisions.chart_losses(results),
-        growth.chart_growth(growing.list_levels(results, samples)),
+        growth.chart_growth(list_levels(results, samples)),
         policies.chart_policies(results) or policies.chart_ways(results),
     )
     return [chart for chart in drawn if chart is not None]

@@ -35,7 +35,7 @@ from harness.report.charts.chart import (
 )
 from harness.report.charts.cost import compact
 from harness.report.model import table, ways
-from harness.report.model.growth import Level
+from harness.report.model.contrasts import Level
 
 # --- a row of four curves for each backend ----------------------------------------------------------------------------
 

@@ -2,23 +2,28 @@
 
 A cell of the agent's work shows the write policy under which its row decides best, as a range over the read policies; a
 cell of trust shows the gravest measure that went wrong, with its own cases. No column is a grade, and nothing is added
-up over columns. What a row says depends on that row alone.
+up over columns. What a row says depends on that row alone. With it stands what it cannot tell: what has no number, and
+what no gate demands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
-from harness.compare.rows import COLD
+from harness.compare.rows import COLD, is_headline
 from harness.metrics.columns import COLUMNS, Column
 from harness.metrics.completion import DECISIONS_RIGHT
+from harness.model.cells import Cell
 from harness.model.results import Results
+from harness.model.trial import NotMeasured
 from harness.report import words
-from harness.report.model import table, trust, ways, work
-from harness.report.model.score import DASH, Number, Score
+from harness.report.model import judges, table, ways
+from harness.report.model.judges import Member, list_members
+from harness.report.model.table import DASH, Case, Number, Score
 
-JUDGES = {**work.JUDGES, **trust.JUDGES}
+JUDGES = {**judges.WORK_JUDGES, **judges.TRUST_JUDGES}
 
 
 FAILED = (
@@ -50,7 +55,7 @@ class Head:
     @property
     def trusted(self) -> bool:
         """Whether it asks what the memory can be trusted with, not what the agent gets done."""
-        return self.id not in work.JUDGES
+        return self.id not in judges.WORK_JUDGES
 
 
 @dataclass(frozen=True)
@@ -120,7 +125,7 @@ def collect(results: Results) -> Board:
     keys = [*([COLD] if COLD in results.backends else []), *tested]
     found = {key: {name: _judge(results, key, column) for name, column in COLUMNS.items()} for key in keys}
     kept = [
-        name for name in COLUMNS if name == work.DECISIONS or any(found[key][name] != DASH for key in tested)
+        name for name in COLUMNS if name == judges.DECISIONS or any(found[key][name] != DASH for key in tested)
     ]  # fmt: skip
     made = [
         BoardRow(
@@ -144,15 +149,15 @@ def collect(results: Results) -> Board:
 
 def _judge(results: Results, key: str, column: Column) -> Score:
     """Without a memory there is nothing to ask it; where many calls failed, nothing is good as little went wrong."""
-    if key == COLD and column.id not in (work.DECISIONS, work.COST):
+    if key == COLD and column.id not in (judges.DECISIONS, judges.COST):
         return DASH
-    score = JUDGES.get(column.id, trust.judge)(results, key, column)
+    score = JUDGES.get(column.id, judges.judge_trust)(results, key, column)
     failing = score.judgement in ("good", "middling") and key in results.doubted()
     return replace(score, judgement="open", word="calls failed") if failing else score
 
 
 def _make_head(results: Results, column: Column) -> Head:
-    beside = "failed" if column.order and column.id not in trust.JUDGES else column.shows or column.counts
+    beside = "failed" if column.order and column.id not in judges.TRUST_JUDGES else column.shows or column.counts
     shown = f" Shown: {column.shows}." if column.shows else ""
     return Head(column.id, column.head, f"{column.asks} Counted: {column.counts}.{shown}", beside,
                 TOPICS.get(column.id) or _find_topic(results, column), column.clean)  # fmt: skip
@@ -186,7 +191,7 @@ def _list_marks(results: Results, key: str) -> Iterator[str]:
     own = results.backends.get(key)
     if own is None or own.control or own.backend is None:
         return
-    if trust.tell_inspected(results, key):
+    if judges.tell_inspected(results, key):
         yield "bytes not inspected"
     if not own.backend.supports("forget_scope"):
         yield "cannot be emptied at once"
@@ -209,3 +214,154 @@ def _tell_bounds(results: Results) -> str:
         if (pooled := table.find_pooled(results, control, DECISIONS_RIGHT)) is not None and pooled.hits is not None
     ]
     return f"Right decisions: {', '.join(sentences)}." if sentences else ""
+
+
+# --- what has no number, and why: one line for each word and reason, with the measures and the rows -------------------
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What was not measured under one word for one reason."""
+
+    word: str
+    reason: str
+    measures: tuple[str, ...]
+    backends: tuple[str, ...]
+    cells: int
+
+
+def list_missing(results: Results) -> list[Missing]:
+    """Everything that has no number under the primary conditions, grouped by word, reason and backends."""
+    reasons: dict[tuple[str, str], dict[str, list[Cell]]] = {}
+    for cell in results.cells:
+        if is_headline(cell, results.run.conditions):
+            for name, measure in sorted(cell.measures.items()):
+                if isinstance(measure, NotMeasured):
+                    key = words.NOT_MEASURED[measure.status], measure.reason
+                    reasons.setdefault(key, {}).setdefault(name, []).append(cell)
+    merged: dict[tuple[str, str, tuple[str, ...]], list[tuple[str, int]]] = {}
+    for (word, reason), by_measure in reasons.items():
+        for name, cells in by_measure.items():
+            backends = tuple(sorted({words.make_visible(cell.backend or COLD, 60) for cell in cells}))
+            merged.setdefault((word, reason, backends), []).append((name, len(cells)))
+    order = list(words.NOT_MEASURED.values())
+    found = [
+        Missing(
+            word, words.make_visible(reason, 300), tuple(name for name, _ in held), backends, sum(n for _, n in held)
+        )
+        for (word, reason, backends), held in merged.items()
+    ]
+    absent = [
+        Missing("not run", words.make_visible(each.reason, 300), ("all",), (words.make_visible(each.backend, 60),), 0)
+        for each in results.run.unplayed
+    ]
+    return sorted(absent + found, key=lambda each: (order.index(each.word), each.reason, each.backends))
+
+
+def explain_cells(board: Board) -> list[str]:
+    """The cells of the scoreboard without a number: `Sources of notes: unsupported (written in the line)`."""
+    measures_by_reason: dict[tuple[str, str], dict[tuple[str, ...], list[str]]] = {}
+    for column in board.columns:
+        reasons: dict[tuple[str, str], list[str]] = {}
+        for row, score in board.list_scores(column.id):
+            if not score.measured and score.why:
+                reasons.setdefault((score.text, score.why), []).append(row.name)
+        for key, held in reasons.items():
+            measures_by_reason.setdefault(key, {}).setdefault(tuple(held), []).append(column.head)
+    return [
+        f"{words.join_words(heads)} of {words.join_words(list(held))}: "
+        + (why if why.startswith(text) else f"{text} ({why})")
+        for (text, why), groups in measures_by_reason.items()
+        for held, heads in groups.items()
+    ]
+
+
+# --- what gates do not demand -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ungated:
+    """A column in which something is wrong that no gate demands.
+
+    Attributes:
+        shown: The gravest such case of each backend.
+    """
+
+    head: str
+    shown: tuple[tuple[str, Case], ...]
+
+    def __str__(self) -> str:
+        return f"{self.head}: {'; '.join(f'{name}, {case.told}' for name, case in self.shown)}"
+
+
+@dataclass(frozen=True)
+class Demanded:
+    """What the gates demand, and what none of them does.
+
+    Attributes:
+        controls: How many of the verdicts are of controls.
+        never: Columns of which no gate demands anything.
+        free: Backends of which none demands anything.
+    """
+
+    controls: int
+    gates: int
+    bad: tuple[Ungated, ...]
+    never: tuple[str, ...]
+    free: tuple[str, ...]
+
+    @property
+    def lines(self) -> list[str]:
+        """The failing first; empty if there are no gates."""
+        return list(self._list_lines()) if self.gates else []
+
+    def _list_lines(self) -> Iterator[str]:
+        for each in self.bad:
+            yield f"\u25b2 {each}"
+        if self.controls:
+            yield f"{self.controls} of {words.format_count(self.gates, 'gate')} judge controls, and no backend."
+        if self.free:
+            yield f"No gate covers {words.join_words(self.free)}."
+        if self.never:
+            yield f"No gate covers, of any backend: {', '.join(self.never)}."
+
+
+def collect_demands(results: Results, board: Board) -> Demanded:
+    controls = {name for name in results.backends if table.group(results, name) == "control"}
+    gated = {(gate.backend, gate.measure) for gate in results.gates if not gate.relative}
+    tested = results.list_tested()
+    covered = {_find_column(results, measure) for _, measure in gated}
+    return Demanded(
+        controls=sum(each.backend in controls for each in results.gates),
+        gates=len(results.gates),
+        bad=tuple(_list_bad(results, board, gated)),
+        never=tuple(each.head for each in board.columns if each.id not in covered),
+        free=tuple(table.show_name(results, name) for name in tested if name not in {name for name, _ in gated}),
+    )
+
+
+def _find_column(results: Results, measure: str) -> str | None:
+    definition = results.definitions.get(measure) or results.trust_definitions.get(measure)
+    return definition.column if definition else None
+
+
+def _list_bad(results: Results, board: Board, gated: set[tuple[str, str]]) -> Iterator[Ungated]:
+    for column in COLUMNS.values():
+        if not column.order:
+            continue
+        shown = []
+        for row in board.rows:
+            members = list_members(results, row.key, column.id)
+            free = [each for each in members if (row.key, each.definition.name) not in gated]
+            wrong = (each.case for each in free if each.wrong)
+            broken = (_describe_failed(each) for each in free if each.pooled.failed)
+            if (case := next(chain(wrong, broken), None)) is not None:
+                shown.append((row.name, case))
+        if shown:
+            yield Ungated(column.head, tuple(shown))
+
+
+def _describe_failed(member: Member) -> Case:
+    """What was tried and broke, which is bad and has no number."""
+    sentence = f"{words.label(member.definition.name)}: failed"
+    return Case(member.definition.name, sentence, 0, 0)

@@ -1,18 +1,26 @@
-"""Tables of what was set side by side: pairs of backends, ways to write and read, this run and its baseline."""
+"""What was set side by side: pairs of backends, ways to write and read, baselines, splits, levels of noise."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from harness.compare.rows import list_ranked, pool_cells
+from harness.compare.splits import Side, SplitRow, compare_splits
+from harness.compare.stats import ALPHA
 from harness.metrics.acting import STALE_USE
+from harness.metrics.footprint import Sample, What
 from harness.metrics.provenance import SOURCE_VERIFIED
 from harness.metrics.recall import RECALL
+from harness.metrics.staleness import STALE_EXPOSURE
 from harness.metrics.tokens import TOKENS_TOTAL
-from harness.model.results import Comparison, Family, Results
+from harness.model.cells import Cell
+from harness.model.results import Comparison, Family, Pooled, Results
 from harness.report import words
 from harness.report.model import table, ways
-from harness.report.model.table import Figure, figure, group, list_ranked, show_name
+from harness.report.model.table import Figure, figure, group, show_name
 
 
 @dataclass(frozen=True)
@@ -93,7 +101,7 @@ def list_contrasts(results: Results) -> Iterator[Contrasted]:
 def describe_verified(results: Results) -> Iterator[str]:
     """Of each backend that returns sources: what a reader who checks them was spared, and what he paid for it."""
     conditions = results.run.conditions
-    for name in list_ranked(results):
+    for name in table.list_ranked(results):
         if results.backends[name].measures[SOURCE_VERIFIED].value is None:
             continue
         told = {
@@ -171,3 +179,93 @@ def describe(results: Results, each: Comparison) -> Compared:
         verdict=verdicts.get(each.verdict, "could be chance" if each.able else "too few stories to tell"),
         difference=ends,
     )
+
+
+# --- dev and held stories, and a sentence on whether they differ ------------------------------------------------------
+
+
+class Parted(NamedTuple):
+    """Each ranked row, as it is written best: its name, dev and held stories, and the adjusted p."""
+
+    heads: tuple[str, str]
+    rows: Sequence[tuple[str, str, str, str]]
+    says: str
+
+
+def collect_splits(results: Results) -> Parted | None:
+    """None: a split was not played, or has too few stories to tell."""
+    found = compare_splits(results, {row: ways.best_write(results, row) for row in list_ranked(results.backends)})
+    if not found:
+        return None
+    dev, held = (words.format_count(side.stories, "story", "stories") for side in (found[0].dev, found[0].held))
+    rows = [
+        (table.show_name(results, each.row), _tell_side(each.dev), _tell_side(each.held), f"{each.adjusted_p:.2g}")
+        for each in found
+    ]
+    return Parted((f"Dev: {dev}", f"Held: {held}"), rows, _tell_difference(results, found))
+
+
+def _tell_difference(results: Results, rows: Sequence[SplitRow]) -> str:
+    differ = [row.row for row in rows if row.adjusted_p <= ALPHA]
+    if not differ:
+        return "No row was shown to gain more in one part than in the other."
+    names = words.join_words([table.name_row(results, row) for row in differ])
+    return f"The gain differs between both parts with {names}."
+
+
+def _tell_side(side: Side) -> str:
+    """`28-35 of 40, +21 %`."""
+    return f"{ways.show_range(*side.right)} of {side.of:,}, {words.show_signed(side.gain, words.share)}"
+
+
+# --- what becomes of each backend as its memory grows: a row for each of its noise levels -----------------------------
+
+
+class Level(NamedTuple):
+    """One backend at one noise level, written and read as the headline is.
+
+    Attributes:
+        seconds: Median of one recall once all noise was written; None: no sample.
+        bytes: Median of the store's files after a story; None: it has none, or no log tells.
+    """
+
+    backend: str
+    noise: int
+    recalled: Pooled
+    exposed: Pooled
+    seconds: float | None
+    bytes: float | None
+
+    @property
+    def figures(self) -> tuple[Figure, Figure]:
+        return table.figure(RECALL, self.recalled), table.figure(STALE_EXPOSURE, self.exposed, self.recalled)
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        return self.recalled.cells
+
+
+def list_levels(results: Results, samples: Iterable[Sample]) -> list[Level]:
+    """Of ranked backends, the fewest memories first; empty if the run has one level only."""
+    found = list(_list_levels(results, list(samples)))
+    return found if len({each.noise for each in found}) > 1 else []
+
+
+def _list_levels(results: Results, samples: Sequence[Sample]) -> Iterator[Level]:
+    held = results.run.conditions
+    grouped: dict[tuple[str, int], list[Cell]] = {}
+    for cell in results.cells:
+        if cell.backend and (cell.write_policy, cell.read_policy) == (held.headline_write, held.headline_read):
+            grouped.setdefault((cell.backend, cell.noise), []).append(cell)
+    for name in table.list_ranked(results):
+        for (_, noise), cells in sorted(item for item in grouped.items() if item[0][0] == name):
+            mine = [each for each in samples if (each.backend, each.noise) == (name, noise)]
+            yield Level(
+                name, noise, pool_cells(RECALL, cells), pool_cells(STALE_EXPOSURE, cells),
+                _find_median(mine, "recall", noise), _find_median(mine, "storage", noise),
+            )  # fmt: skip
+
+
+def _find_median(samples: Sequence[Sample], what: What, noise: int) -> float | None:
+    values = [each.value for each in samples if each.what == what and each.memories >= max(noise, 1)]
+    return statistics.median(values) if values else None

@@ -14,7 +14,7 @@ from harness.model.results import Results
 from harness.model.trial import Definition, Measured
 from harness.report import words
 from harness.report.model import table
-from harness.report.model.receipts import BadCase, sound
+from harness.report.model.evidence import BadCase, sound
 from harness.report.words import make_visible
 
 BOUND = 40

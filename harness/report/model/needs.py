@@ -17,7 +17,7 @@ from harness.metrics.trust import sharing
 from harness.model.results import Results
 from harness.model.trial import CANNOT_TELL
 from harness.report import words
-from harness.report.model import table, trust, ways, work
+from harness.report.model import judges, table, ways
 from harness.report.model.board import Board, BoardRow
 
 Rule = Callable[[Results, Board, BoardRow], str]
@@ -125,11 +125,11 @@ def _drill(name: str) -> Rule:
     """No measure of a drill went wrong."""
 
     def rule(results: Results, board: Board, row: BoardRow) -> str:
-        cells = {cell.id for cell in trust.list_drills(results, row.key) if cell.drill == name}
+        cells = {cell.id for cell in judges.list_drills(results, row.key) if cell.drill == name}
         members = [
             each
             for column in COLUMNS.values()
-            for each in trust.list_members(results, row.key, column.id)
+            for each in judges.list_members(results, row.key, column.id)
             if each.drill in cells
         ]
         if not any(each.pooled.value is not None for each in members):
@@ -161,7 +161,7 @@ def _no_model(results: Results, board: Board, row: BoardRow) -> str:
 
 
 def _inspected(results: Results, board: Board, row: BoardRow) -> str:
-    seen = trust.tell_inspected(results, row.key)
+    seen = judges.tell_inspected(results, row.key)
     return UNKNOWN if seen is None else seen
 
 
@@ -172,7 +172,7 @@ def _helps(results: Results, board: Board, row: BoardRow) -> str:
 
 def _pays(results: Results, board: Board, row: BoardRow) -> str:
     """It completes jobs, in the write policy that the scoreboard shows, and does not cost more than no memory."""
-    score = board.find(row.key, work.COST)
+    score = board.find(row.key, judges.COST)
     if ways.spread(results, row.key, TOKENS_PER_JOB, ways.best_write(results, row.key)) is None:
         return ", ".join(filter(None, [score.text, score.word])) if score.measure == TOKENS_TOTAL else UNKNOWN
     return score.word if score.judgement == "bad" else ""

@@ -1,4 +1,4 @@
-"""What the page shows below its first screen: a part a question, layers of storage, pools of cells, declarations."""
+"""What the page shows below its first screen: a part a question, layers, pools of cells, declarations, costs."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from harness import metrics
-from harness.adapter import CAPABILITIES
+from harness.adapter import CAPABILITIES, FILTERS
+from harness.compare.cost_model import Condition, Cost, ReportedUsage, Spent
 from harness.compare.rows import COLD
 from harness.metrics import deletion
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.metrics.recall import RECALL
 from harness.metrics.words import PROVEN, Topic
+from harness.model.backend import Backend, Declared
 from harness.model.cells import Cell
+from harness.model.prices import Prices
 from harness.model.results import Results
-from harness.model.trial import Measured
+from harness.model.trial import NEEDS, Measured, WritePolicy
 from harness.report import words
-from harness.report.model import contrasts, table
+from harness.report.model import contrasts, table, ways
 from harness.report.model.table import Figure
 
 ARROW = {"higher": "\u2191", "lower": "\u2193", "neither": ""}
@@ -170,3 +174,176 @@ def supports(results: Results) -> Iterator[tuple[str, list[tuple[str, list[str]]
             settings = ", ".join(f"{key}={value}" for key, value in sorted(backend.settings.items()))
             title = words.make_visible(f"{name}: {settings}" if settings else name, 200)
             yield title, [(level, held) for level, held in told.items() if held]
+
+
+# --- which ways of working a backend supports, and why ----------------------------------------------------------------
+
+Level = Literal["native", "emulated", "unsupported"]
+WAYS: Sequence[WritePolicy] = [way for way, needs in NEEDS.items() if needs]
+"""Ways of writing that take more of a backend than to store and to find."""
+SUPPORT_HEADS = (*(ways.WRITES[way] for way in WAYS), "filtered")
+BY_THE_CLOCK = "its own lifetime is told once it is over: it runs by the wall clock, and a story lies in the past"
+
+
+class Supported(NamedTuple):
+    """How far one way of working goes with one backend."""
+
+    level: Level
+    why: str
+
+
+def list_supported(results: Results) -> Iterator[tuple[str, list[Supported]]]:
+    """Each ranked row with its ways, in the order of HEADS."""
+    for name in table.list_ranked(results):
+        if backend := results.backends[name].backend:
+            yield (
+                table.show_name(results, name),
+                [*(_judge_write(backend, way) for way in WAYS), _judge_filter(backend)],
+            )
+
+
+def _judge_write(backend: Backend, way: WritePolicy) -> Supported:
+    found = _join([(need, backend.find_support(need)) for need in NEEDS[way]])
+    if way != "expire" or found.level == "unsupported":
+        return found
+    own = backend.find_support("expiry")
+    if own.supported and backend.supports("update"):
+        return Supported("native", BY_THE_CLOCK)
+    return Supported("emulated", words.make_visible(f"the agent deletes; of its own lifetime: {own.note}", 200))
+
+
+def _judge_filter(backend: Backend) -> Supported:
+    """One part of a filter is enough to ask with; what is not there of the others is told."""
+    asked = [(name.removeprefix("filter_"), backend.find_support(name)) for name in FILTERS]
+    there = [each for each in asked if each[1].supported]
+    if not there:
+        return Supported("unsupported", words.make_visible(asked[0][1].note, 200))
+    lacking = [f"{name}: {said.note}" for name, said in asked if not said.supported]
+    level, why = _join(there)
+    return Supported(level, words.make_visible("; ".join(dict.fromkeys([*filter(None, [why]), *lacking])), 200))
+
+
+def _join(found: Sequence[tuple[str, Declared]]) -> Supported:
+    """As far as the least of what it takes."""
+    levels: tuple[Level, ...] = "unsupported", "emulated", "native"
+    level = next(level for level in levels if any(said.level == level for _, said in found))
+    notes = [f"{name}: {said.note}" for name, said in found if said.level == level and said.note]
+    return Supported(level, words.make_visible("; ".join(dict.fromkeys(notes)), 200))
+
+
+# --- what the chat calls of a run cost, as tables of text -------------------------------------------------------------
+
+
+class JobRow(NamedTuple):
+    """What each job done cost under one condition, as text."""
+
+    condition: Condition
+    done: str
+    tokens: str
+    money: str
+    working: str
+    writing: str
+
+
+class SpentRow(NamedTuple):
+    """What one payer spent in one phase with one model, as text."""
+
+    condition: Condition
+    payer: str
+    phase: str
+    model: str
+    calls: str
+    prompt: str
+    cached: str
+    completion: str
+    money: str
+
+
+class Costing(NamedTuple):
+    """Two tables, and what has to be said of them.
+
+    Attributes:
+        unpriced: Models that the table of prices does not know; an empty name: several under one count.
+        notes: What is missing, and what agent programs count of their own.
+    """
+
+    says: str
+    unpriced: Sequence[str]
+    notes: Sequence[str]
+    jobs: Sequence[JobRow]
+    spent: Sequence[SpentRow]
+
+
+def collect_costs(found: Sequence[Cost], prices: Prices | None) -> Costing:
+    """Of all rows, whether a chat call was made or not."""
+    note = f"Money by {prices}." if prices else "No prices were given (--prices FILE), so there is no money."
+    return Costing(
+        f"Tokens as the model's endpoint counted them, and no less than our own count. {note} "
+        "Seconds are those of the machine that played.",
+        sorted({name for each in found for name in each.list_unpriced(prices)}) if prices else (),
+        list(_note(found)),
+        [_share_row(each, prices) for each in found],
+        [_show_spent(each.condition, spent, prices) for each in found for spent in each.spent.values() if spent.calls],
+    )
+
+
+def show_costs(found: Sequence[Cost], prices: Prices | None) -> Costing | None:
+    """None: no chat model was called."""
+    return collect_costs(found, prices) if any(each.calls for each in found) else None
+
+
+def _note(found: Sequence[Cost]) -> Iterator[str]:
+    if untimed := sum(each.untimed for each in found):
+        yield f"Seconds are missing of {words.format_count(untimed, 'job')}, played by an older coldwarm."
+    if short := sum(spent.short for each in found for spent in each.spent.values()):
+        calls = sum(each.calls for each in found)
+        yield (
+            f"Of {short:,} of {words.format_count(calls, 'call')} the endpoint counted far fewer tokens "
+            "than were sent: the "
+            "model did not read all of the prompt, or its endpoint miscounts. Our own count is charged."
+        )
+    reported = ReportedUsage()
+    for each in found:
+        reported.absorb(each.told)
+    if reported.jobs:
+        (own, said), (prompt, completion) = reported.own, reported.counted
+        yield (
+            f"The agent program counts {own:,} + {said:,} tokens of its own (prompt + answers) in "
+            f"{words.format_count(reported.jobs, 'job')}; "
+            f"its endpoint counted {prompt:,} + {completion:,} in the same ones, "
+            f"{_compare(reported)}. Tables and budgets hold what the endpoint counted."
+        )
+
+
+def _compare(reported: ReportedUsage) -> str:
+    return (
+        f"and another number in {reported.differing} of {reported.jobs}"
+        if reported.differing
+        else "and the same in each"
+    )
+
+
+def _share_row(each: Cost, prices: Prices | None) -> JobRow:
+    return JobRow(
+        each.condition,
+        f"{each.done} of {each.jobs}",
+        _share(each.tokens, each.done, ",.0f"),
+        _share(each.money(prices) if prices else None, each.done, ",.4f"),
+        _share(each.working, each.done, ",.2f"),
+        _share(each.writing, each.done, ",.2f"),
+    )
+
+
+def _share(total: float | None, done: int, form: str) -> str:
+    """Of each job done; without one, all of it was for nothing."""
+    if total is None:
+        return "-"
+    return format(total / done, form) if done else f"none ({format(total, form)} spent)"
+
+
+def _show_spent(condition: Condition, spent: Spent, prices: Prices | None) -> SpentRow:
+    money = spent.money(prices) if prices else None
+    return SpentRow(
+        condition, spent.payer, spent.phase, spent.model, f"{spent.calls:,}", f"{spent.prompt:,}",
+        f"{spent.cached:,}", f"{spent.completion:,}", "-" if money is None else f"{money:,.4f}",
+    )  # fmt: skip

@@ -1,16 +1,17 @@
-"""The rows of a run in the one order of every table, their names, and a measure of one of them as a table shows it."""
+"""The rows of a run in the one order of every table: their names, figures and scores, and which calls failed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from harness import metrics
 from harness.compare.rows import COLD
 from harness.metrics.recall import CHANCE
-from harness.model.cells import Cell
+from harness.model.cells import Cell, Faults
 from harness.model.results import Pooled, Results, Row
-from harness.model.trial import FED
+from harness.model.trial import CANNOT_TELL, FED
 from harness.report import words
 
 Group = Literal["ranked", "control", "cold"]
@@ -123,3 +124,183 @@ def describe_suite(results: Results) -> str:
     split = f", split {said.split}" if said and said.split != "all" else ""
     fed = FED[results.run.conditions.feed]
     return f"suite {words.make_visible(said.version, 40)}{split}{fed and f' {fed}'}" if said else ""
+
+
+# --- one cell of the scoreboard ---------------------------------------------------------------------------------------
+
+Judgement = Literal["good", "middling", "bad", "open"]
+"""open: nothing was measured, or nothing is there to judge it against."""
+SHAPES: dict[Judgement, str] = {"good": "\u25cf", "middling": "\u25d0", "bad": "\u25b2", "open": "\u2013"}
+"""Each judgement has a shape and a colour, so that it can be read without colours."""
+MEANING: dict[Judgement, str] = {
+    "good": "good", "middling": "in between", "bad": "bad", "open": "nothing to judge",
+}  # fmt: skip
+"""What a legend says of each."""
+
+
+class Case(NamedTuple):
+    """What one measure of a column found.
+
+    Attributes:
+        fault: What went wrong, in words; in how many of the cases: `wrong`.
+        cells, drill: Of stories, the cells that it pools; of a drill, its cell.
+    """
+
+    measure: str
+    fault: str
+    wrong: float
+    of: int
+    cells: tuple[str, ...] = ()
+    drill: str = ""
+
+    @property
+    def counted(self) -> str:
+        return f"{words.format_number(self.wrong)} of {self.of:,}"
+
+    @property
+    def told(self) -> str:
+        """`deleted memories that a history still tells (12 of 12)`, for a sentence."""
+        return f"{self.fault} ({self.counted})" if self.of else self.fault
+
+
+class Number(NamedTuple):
+    """A number in words, and the cells of stories that it pools."""
+
+    text: str
+    cells: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Score:
+    """One cell.
+
+    Attributes:
+        lines: The number, then what stands beneath it, smaller: the same under the other write policy.
+        word: What the judgement means here.
+        why: Why there is no number, or more about it.
+        drill: The cell of the drill that it is of, and `measure` which of its measures.
+        cases: What went wrong, the gravest first.
+        rests: How many cases the number rests on, in words, where it does not say so itself.
+        bars: What a bar shows: the lowest and the highest share under each write policy, append first.
+        value: What a column is sorted by: of a range its worse end.
+    """
+
+    lines: tuple[Number, ...]
+    judgement: Judgement = "open"
+    word: str = ""
+    why: str = ""
+    drill: str = ""
+    measure: str = ""
+    cases: tuple[Case, ...] = ()
+    rests: str = ""
+    bars: tuple[tuple[float, float], ...] = ()
+    value: float | None = None
+
+    @property
+    def text(self) -> str:
+        return self.lines[0].text
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        return self.lines[0].cells
+
+    @property
+    def shape(self) -> str:
+        return SHAPES[self.judgement]
+
+    @property
+    def measured(self) -> bool:
+        return bool(self.measure)
+
+
+DASH = Score((Number(SHAPES["open"]),))
+
+
+def explain_none(pooled: Pooled | None) -> Score:
+    """The word for no number, which is neither good nor bad; what broke is bad."""
+    if pooled is None:
+        return DASH
+    why = "; ".join(words.make_visible(reason, 160) for reason in pooled.reasons)
+    missed = " + ".join(word for word, _ in words.count_missed(pooled)) or words.NOT_MEASURED["not-run"]
+    text = CANNOT_TELL if is_hidden(pooled) and not pooled.failed else missed
+    return Score((Number(text, pooled.cells),), "bad" if pooled.failed else "open", why=why)
+
+
+def is_hidden(pooled: Pooled) -> bool:
+    """Whether there was something to look at, and nobody could."""
+    return any(reason.startswith(CANNOT_TELL) for reason in pooled.reasons)
+
+
+# --- which calls failed: one statement a backend, the same in every output --------------------------------------------
+
+MESSAGE = 160
+
+
+@dataclass(frozen=True)
+class Failing:
+    """One operation of one backend: `count` of `calls` of the trials in which it failed, and the first of them."""
+
+    op: str
+    count: int
+    calls: int
+    trials: int
+    kinds: str
+    first: Faults
+
+    @property
+    def says(self) -> str:
+        where = f"{self.first.trial} {self.first.receipt}"
+        trials = words.format_count(self.trials, "trial")
+        sentence = f"{self.op} {words.count(self.count, self.calls)} in {trials} ({self.kinds})"
+        return f"{sentence}, first {where}: {words.make_visible(self.first.message, MESSAGE)}"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A backend whose calls failed.
+
+    Attributes:
+        bad: More of them than were allowed by name, or any that no allowance names.
+    """
+
+    backend: str
+    head: str
+    bad: bool
+    failing: tuple[Failing, ...]
+
+    @property
+    def line(self) -> str:
+        return f"{self.head}: {'; '.join(each.says for each in self.failing)}"
+
+
+def state_faults(results: Results) -> list[Statement]:
+    """What failed of each backend; then, for each, what a drill provoked, which is no fault."""
+    beyond = results.beyond()
+    found = [
+        _state_faults(name, own, results.run.allowed_faults.get(name), bad=name in beyond)
+        for name, own in results.group_faults().items()
+    ]
+    provoked: dict[str, list[Faults]] = {}
+    for each in results.faults:
+        if each.provoked:
+            provoked.setdefault(each.backend, []).append(each)
+    return found + [_state_faults(name, own, None, bad=False, provoked=True) for name, own in provoked.items()]
+
+
+def _state_faults(
+    name: str, own: Sequence[Faults], allowed: int | None, *, bad: bool, provoked: bool = False
+) -> Statement:
+    sentence = f"{words.format_count(sum(each.count for each in own), 'call')}"
+    how = "refused where a drill provoked it, not counted as faults" if provoked else "failed"
+    beside = f" ({allowed:,} allowed)" if allowed is not None else ""
+    by_op: dict[str, list[Faults]] = {}
+    for each in own:
+        by_op.setdefault(each.op, []).append(each)
+    ops = sorted((_find_failing(op, each) for op, each in by_op.items()), key=lambda failing: -failing.count)
+    return Statement(name, f"{words.make_visible(name, 60)}: {sentence} {how}{beside}", bad, tuple(ops))
+
+
+def _find_failing(op: str, own: Sequence[Faults]) -> Failing:
+    calls = {each.trial: each.calls for each in own}
+    kinds = words.join_words(list(dict.fromkeys(each.kind.replace("-", " ") for each in own)))
+    return Failing(op, sum(each.count for each in own), sum(calls.values()), len(calls), kinds, own[0])

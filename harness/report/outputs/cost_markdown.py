@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from harness.compare.cost_model import Condition, Cost
 from harness.model.prices import Prices
 from harness.model.trial import SCRIPTED
-from harness.report.model.cost_table import Costing, collect
+from harness.report.model.sections import Costing, collect_costs
 from harness.report.outputs.summary import format_code
 
 
 def page(found: Sequence[Cost], prices: Prices | None) -> str:
     """The whole page in Markdown."""
-    return "\n".join(_lines(collect(found, prices))) + "\n"
+    return "\n".join(_lines(collect_costs(found, prices))) + "\n"
 
 
 def _lines(costing: Costing) -> Iterator[str]:

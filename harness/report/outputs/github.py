@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.model.regression import GateVerdict
 from harness.model.results import Results
-from harness.report.model import board, demands
+from harness.report.model import board
 from harness.report.words import format_count, make_plain
 
 MOST = 10
@@ -31,7 +31,7 @@ def annotate(results: Results, file: str) -> Iterator[str]:
 
 def warn_undemanded(results: Results, file: str) -> Iterator[str]:
     """A warning for each column in which something fails that no gate covers: a job is green all the same."""
-    for each in demands.collect(results, board.collect(results)).bad if results.gates else ():
+    for each in board.collect_demands(results, board.collect(results)).bad if results.gates else ():
         yield f"::warning file={_property(file)},title=no gate covers it::{_data(str(each))}"
 
 

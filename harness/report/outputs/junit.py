@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 from harness.model.cells import AnyCell, Faults
 from harness.model.results import Results
 from harness.report.model import board
-from harness.report.model.score import DASH, MEANING, Score
+from harness.report.model.table import DASH, MEANING, Score
 from harness.report.words import make_visible
 
 TestOutcome = Literal["failure", "error", "skipped"]

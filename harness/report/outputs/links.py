@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from harness.model.cells import Cell
 from harness.model.results import Results
 from harness.model.trial import Measured
-from harness.report.model.board import Board
-from harness.report.model.missing import Missing, list_missing
-from harness.report.model.score import Number, Score
+from harness.report.model.board import Board, Missing, list_missing
+from harness.report.model.table import Number, Score
 from harness.report.text.lines import VerdictLine
 from harness.report.timeline.timelines import Timelines, group_cases
 

@@ -12,23 +12,7 @@ from harness.compare.rows import COLD
 from harness.model.regression import GateVerdict
 from harness.model.results import Results
 from harness.report import charts, words
-from harness.report.model import (
-    board,
-    contrasts,
-    cost_table,
-    demands,
-    drills,
-    evidence,
-    faults,
-    growth,
-    missing,
-    needs,
-    sections,
-    splits,
-    supported,
-    table,
-    ways,
-)
+from harness.report.model import board, contrasts, drills, evidence, needs, sections, table, ways
 from harness.report.model.evidence import DrillEvidence, StoryEvidence
 from harness.report.outputs import links, templating
 from harness.report.text import glossary, limits, verdict
@@ -67,10 +51,10 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             script=script,
             script_hash=templating.digest(script),
             started=_find_day(results),
-            faults=faults.statements(results),
+            faults=table.state_faults(results),
             failing=results.beyond(),
             gates=_group_gates(results),
-            demanded=demands.collect(results, made),
+            demanded=board.collect_demands(results, made),
             names=names,
             shown={
                 name: table.show_name(results, name)
@@ -81,8 +65,8 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             primary=ways.tell_primary(results),
             in_bold=ways.explain_bold(results),
             writes=ways.explain_writes(results),
-            ways_heads=supported.HEADS,
-            supported=list(supported.list_supported(results)),
+            ways_heads=sections.SUPPORT_HEADS,
+            supported=list(sections.list_supported(results)),
             reads=ways.explain_range(results),
             anchors=anchors,
             chance=table.explain_chance(results),
@@ -90,11 +74,11 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             conditions=words.describe_conditions(results),
             suite=table.describe_suite(results),
             told_in_cells=sections.list_told_in_cells(results),
-            missing=missing.list_missing(results),
-            lacking=missing.explain_cells(made),
+            missing=board.list_missing(results),
+            lacking=board.explain_cells(made),
             meaning=words.MEANING,
             charts=charts.draw_charts(results, seen.samples),
-            levels=growth.list_levels(results, seen.samples),
+            levels=contrasts.list_levels(results, seen.samples),
             sections=list(sections.sections(results, [anchors[cells[0].id] if cells else "cells" for cells in held])),
             layers=list(sections.layers(seen.layers)),
             contrasted=list(results.contrasts[0].measures) if results.contrasts else [],
@@ -104,7 +88,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
                 (each, contrasts.describe(results, each.comparison) if each.comparison else None)
                 for each in results.claims
             ],
-            parted=splits.collect(results),
+            parted=contrasts.collect_splits(results),
             changes=list(contrasts.list_changes(results)),
             pools=pools,
             told=seen.timelines,
@@ -122,7 +106,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             means={name: each.formula for name, each in definitions.items()},
             wrong={name: words.describe_fault(each) for name, each in results.trust_definitions.items()},
             units={name: each.unit for name, each in definitions.items()},
-            cost=cost_table.on_page(seen.costs, results.run.prices),
+            cost=sections.show_costs(seen.costs, results.run.prices),
             glossary=glossary.WORDS,
             arrow=sections.ARROW,
         )

@@ -11,10 +11,10 @@ from itertools import zip_longest
 
 from harness.model.results import Results
 from harness.report import words
-from harness.report.model import board, demands, faults, missing, table
+from harness.report.model import board, table
 from harness.report.model.board import Board, BoardRow
-from harness.report.model.receipts import BadCase
-from harness.report.model.score import MEANING, SHAPES, Score
+from harness.report.model.evidence import BadCase
+from harness.report.model.table import MEANING, SHAPES, Score
 from harness.report.text import limits, verdict
 
 CASES = 12
@@ -66,7 +66,7 @@ def _write_head(results: Results, made: Board) -> list[str]:
 def _list_faults(results: Results, *, bad: bool) -> list[str]:
     """The bad ones stand before anything that the other calls have shown; what a drill provoked, below."""
     lines = []
-    for each in faults.statements(results):
+    for each in table.state_faults(results):
         if each.bad != bad:
             continue
         head = _escape(each.head)
@@ -89,7 +89,7 @@ def _write_gates(results: Results, made: Board) -> list[str]:
     bad = [gate for verdict in ("broken", "not-measured") for gate in results.gates if gate.verdict == verdict]
     mark = {"broken": "\u2715", "not-measured": "?"}
     lines = [f"- {mark[gate.verdict]} {gate.verdict.replace('-', ' ')}: {format_code(gate.says, 400)}" for gate in bad]
-    if left := demands.collect(results, made).lines:
+    if left := board.collect_demands(results, made).lines:
         lines += [*([""] if lines else []), "**Problems that none of your gates checks**", ""]
         lines += [f"- {_escape(line)}" for line in left]
     return [f"**Gates: {sentence}**", "", *lines, *([""] if lines else [])]
@@ -137,7 +137,7 @@ def _write_grid(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> list[st
 
 
 def _rest(results: Results, made: Board) -> list[str]:
-    lacking = missing.explain_cells(made)
+    lacking = board.explain_cells(made)
     return [
         *(["**Not measured**", "", *(f"- {_escape(line)}" for line in lacking), ""] if lacking else []),
         *(f"{_escape(line)}\n" for line in filter(None, [table.explain_chance(results)])),

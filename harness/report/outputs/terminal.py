@@ -12,9 +12,9 @@ from rich.text import Text
 
 from harness.model.results import Results
 from harness.report import words
-from harness.report.model import board, demands, faults, missing, table, ways
+from harness.report.model import board, table, ways
 from harness.report.model.board import Board, BoardRow
-from harness.report.model.score import MEANING, SHAPES, Judgement, Score
+from harness.report.model.table import MEANING, SHAPES, Judgement, Score
 from harness.report.text import verdict
 from harness.report.text.lines import Tone
 
@@ -105,7 +105,7 @@ def _explain_board(results: Results, made: Board) -> Iterator[str]:
     yield from filter(None, [made.bounds])
     yield from (f"{row.name}: {note}." for row in made.rows for note in row.notes)
     yield from filter(None, [table.explain_stand_in(results)])
-    told = missing.explain_cells(made)
+    told = board.explain_cells(made)
     yield from ([""] if told else [])
     yield from (f"- {line}" for line in told[:REASONS])
     if len(told) > REASONS:
@@ -114,7 +114,7 @@ def _explain_board(results: Results, made: Board) -> Iterator[str]:
 
 def _list_faults(results: Results) -> Iterator[str]:
     """Calls that failed: what stands above is of the others."""
-    for each in faults.statements(results):
+    for each in table.state_faults(results):
         yield ""
         yield f"{SHAPES['bad']} {each.head}" if each.bad else each.head
         yield from (f"- {failing.says}" for failing in each.failing)
@@ -124,7 +124,7 @@ def _list_below(results: Results, made: Board) -> Iterator[str]:
     """What belongs to the figures: conditions, and problems that no gate checks."""
     yield ""
     yield from filter(None, [table.explain_chance(results), words.describe_conditions(results)])
-    if results.gates and (lines := demands.collect(results, made).lines):
+    if results.gates and (lines := board.collect_demands(results, made).lines):
         yield from ("", "Problems that none of your gates checks", *(f"- {line}" for line in lines))
 
 
@@ -169,7 +169,8 @@ def _describe_gates(results: Results) -> str:
     """How many gates held, and what none of them asks."""
     if not results.gates:
         return ""
-    held, left = sum(gate.verdict == "held" for gate in results.gates), demands.collect(results, board.collect(results))
+    held = sum(gate.verdict == "held" for gate in results.gates)
+    left = board.collect_demands(results, board.collect(results))
     controls = f" ({left.controls} judge controls)" if left.controls else ""
     bad = f"; \u25b2 {words.format_count(len(left.bad), 'column')} failing that no gate covers" if left.bad else ""
     return f"{held:,} of {words.format_count(len(results.gates), 'gate')} held{controls}{bad}"

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from harness.report import words
 from harness.report.model.board import Board, BoardRow, Head
-from harness.report.model.score import Score
-from harness.report.model.trust import SPEED
+from harness.report.model.judges import SPEED
+from harness.report.model.table import Score
 from harness.report.text.lines import NAMED, Claim, VerdictLine, shorten
 
 Cells = Sequence[tuple[BoardRow, Score]]

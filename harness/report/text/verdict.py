@@ -16,7 +16,7 @@ from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Comparison, Pooled, Results, Unplayed
 from harness.model.trial import USUAL_WRITES, Measured, ReadPolicy, WritePolicy
 from harness.report import words
-from harness.report.model import table, ways, work
+from harness.report.model import judges, table, ways
 from harness.report.model.board import Board, BoardRow
 from harness.report.model.ways import READS, Spread, join_reads
 from harness.report.text import limits, trust
@@ -88,7 +88,7 @@ def _judge_decisions(results: Results, board: Board) -> Iterator[VerdictLine]:
     groups: dict[tuple[str, str, int], list[Reached]] = {}
     for row, spread in _list_reached(results, board):
         stand = ways.stand(results, row.key, spread.write or held.headline_write)
-        _, word = work.tell_standing(stand)
+        _, word = judges.tell_standing(stand)
         groups.setdefault((word, spread.write or "", len(stand)), []).append((row, spread))
     base = f"{cold.text} of {cold.of:,}" if cold.of else cold.text
     for (word, _, reads), reached in groups.items():

@@ -13,7 +13,7 @@ from harness.compare.rows import Way
 from harness.compare.splits import compare_splits
 from harness.compare.stats import label_swap
 from harness.model.results import Results, Suite
-from harness.report.model import splits
+from harness.report.model import contrasts
 from tests.support.made_results import Said, play
 
 WAYS = (Way("append", "trusting"), Way("append", "newest"))
@@ -33,13 +33,13 @@ def test_counts_and_gains_are_those_of_the_stories_of_each_part() -> None:
     assert (row.dev.stories, row.dev.right, row.dev.of, row.dev.gain) == (6, (12, 12), 24, 0.25)
     assert (row.held.stories, row.held.right, row.held.of, row.held.gain) == (3, (12, 12), 12, 0.75)
     assert row.adjusted_p == pytest.approx(2 / 84)
-    found = splits.collect(made)
+    found = contrasts.collect_splits(made)
     assert found and found.says == "The gain differs between both parts with a."
     assert found.rows == [("a", "12 of 24, +.25", "12 of 12, +.75", "0.024")]
 
 
 def test_what_gains_alike_in_both_is_not_said_to_differ() -> None:
-    found = splits.collect(part([(1, 4)] * 12, [(2, 4), (3, 4)] * 6, [(0, 4), (1, 4)] * 6, held=4))
+    found = contrasts.collect_splits(part([(1, 4)] * 12, [(2, 4), (3, 4)] * 6, [(0, 4), (1, 4)] * 6, held=4))
     assert found and found.says == "No row was shown to gain more in one part than in the other."
     assert [row[0] for row in found.rows] == ["a", "b"] and found.heads == ("Dev: 8 stories", "Held: 4 stories")
 
@@ -47,7 +47,7 @@ def test_what_gains_alike_in_both_is_not_said_to_differ() -> None:
 @pytest.mark.parametrize(("stories", "held"), [(6, 3), (9, 1), (4, 4)])
 def test_too_few_stories_to_tell_are_not_compared(stories: int, held: int) -> None:
     made = part([(1, 4)] * stories, [(4, 4)] * stories, held=held)
-    assert splits.collect(made) is None
+    assert contrasts.collect_splits(made) is None
 
 
 FEW = st.lists(st.sampled_from([-0.5, -0.25, 0.0, 0.2, 1 / 3, 1.0]), min_size=2, max_size=5)

@@ -25,7 +25,7 @@ from harness.model.drill import Piece, Plan
 from harness.model.results import Results
 from harness.model.trial import NotMeasured
 from harness.play.drills import isolation
-from harness.report.model import faults as faulted
+from harness.report.model.table import state_faults
 from harness.report.outputs import junit
 from harness.report.outputs import summary as markdown
 from harness.report.outputs import terminal as console
@@ -237,7 +237,7 @@ def test_faults_are_in_the_results_of_a_run(tmp_path: Path) -> None:
 
 
 def test_they_are_said_in_every_output(failing: Results) -> None:
-    (said,) = faulted.statements(failing)
+    (said,) = state_faults(failing)
     assert said.bad and said.head == "store: 3 calls failed"
     assert "\u25b2 store: 3 calls failed - recall 3/4 in 1 trial (crashed), first" in shown(failing)
     assert "3 calls failed" in console.describe_end(failing)

@@ -19,7 +19,7 @@ HARNESS = Path(metrics.__file__).parents[1]
 ROOMS = ("report", "compare", "regress", "cli")
 ALLOWED = {
     ("report/charts/cost.py", "recall"), ("report/charts/growth.py", "recall"),
-    ("report/model/receipts.py", "recall"), ("report/model/growth.py", "recall"),
+    ("report/model/evidence.py", "recall"), ("report/model/contrasts.py", "recall"),
     ("cli/demo.py", "deletion"), ("report/text/glossary.py", "poison"), ("report/model/needs.py", "deletion"),
     ("report/model/needs.py", "sharing"), ("report/model/needs.py", "poison"), ("cli/doctor.py", "embedder"),
 }  # fmt: skip

@@ -20,7 +20,7 @@ from harness.model.results import Results, Unplayed
 from harness.model.trial import Definition, NotMeasured
 from harness.report.model import board, ways
 from harness.report.model.board import Board
-from harness.report.model.score import MEANING, SHAPES, Judgement, Score
+from harness.report.model.table import MEANING, SHAPES, Judgement, Score
 from harness.report.outputs import page, summary, terminal
 from harness.report.text import verdict
 from tests.support.made_results import Said, play, results

@@ -9,7 +9,7 @@ import pytest
 from harness.model.results import Results
 from harness.report.charts import draw_charts, growth
 from harness.report.model import evidence
-from harness.report.model.growth import list_levels
+from harness.report.model.contrasts import list_levels
 from harness.report.outputs import page as html
 from tests.support.growing import LEVELS, grow, list_samples
 

@@ -15,7 +15,7 @@ from harness.compare.rows import Way
 from harness.model.regression import Change, GateVerdict
 from harness.model.results import Comparison, Results, Suite, Unplayed
 from harness.report import words
-from harness.report.model import board, missing, table
+from harness.report.model import board, table
 from harness.report.outputs import page as html
 from harness.report.outputs import summary as markdown
 from harness.report.outputs import terminal as console
@@ -123,7 +123,7 @@ def test_remembering_nothing_never_reads_as_clean(results: Results) -> None:
 
 
 def test_every_reason_for_a_missing_number_is_told_once(results: Results) -> None:
-    found = missing.list_missing(results)
+    found = board.list_missing(results)
     assert len({(each.word, each.reason, each.backends, each.measures) for each in found}) == len(found)
     told = {(name, backend) for each in found for name in each.measures for backend in each.backends}
     for name, row in results.backends.items():

@@ -13,8 +13,8 @@ from harness.metrics import trust
 from harness.model.regression import GateVerdict
 from harness.model.results import Results
 from harness.report import words
-from harness.report.model import board, demands
-from harness.report.model.score import SHAPES
+from harness.report.model import board
+from harness.report.model.table import SHAPES
 from harness.report.outputs import github
 from harness.report.outputs import page as html
 from harness.report.outputs import summary as markdown
@@ -41,8 +41,8 @@ def played(x: dict[str, Said], *demands: Demand, verdict: Literal["held", "broke
     return made.model_copy(update={"backends": {**made.backends, "oracle": control}, "gates": gates})
 
 
-def collect(made: Results) -> demands.Demanded:
-    return demands.collect(made, board.collect(made))
+def collect(made: Results) -> board.Demanded:
+    return board.collect_demands(made, board.collect(made))
 
 
 def outputs(made: Results) -> list[str]:

@@ -14,7 +14,7 @@ from harness.compare import statements
 from harness.model.regression import GateVerdict
 from harness.model.results import Results, Unplayed
 from harness.report.model import board
-from harness.report.model.score import DASH
+from harness.report.model.table import DASH
 from harness.report.outputs import junit
 from tests.support.made_results import results as made_of
 from tests.support.runs import run

@@ -21,7 +21,7 @@ from harness.model.regression import Change, GateVerdict
 from harness.model.results import Against, Pooled, Results, Suite
 from harness.model.trial import Interval
 from harness.report import charts, write
-from harness.report.model import evidence, sections, splits, ways
+from harness.report.model import contrasts, evidence, sections, ways
 from harness.report.outputs import page as html
 from tests.support.runs import run
 
@@ -121,8 +121,8 @@ def test_dev_and_held_stories_stand_side_by_side(
     tmp_path: Path, folder: Folder, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [("<a>", "12 of 24, +.25", "12 of 12, +.75", ".02")]
-    parted = splits.Parted(("Dev: 6 stories", "Held: 3 stories"), rows, "The gain differs.")
-    monkeypatch.setattr(splits, "collect", lambda _: parted)
+    parted = contrasts.Parted(("Dev: 6 stories", "Held: 3 stories"), rows, "The gain differs.")
+    monkeypatch.setattr(contrasts, "collect_splits", lambda _: parted)
     page = write(folder, *evidence.read(folder), tmp_path).page.read_text("utf-8")
     assert '<th scope="row">&lt;a&gt;</th><td>12 of 24, +.25</td><td>12 of 12, +.75</td><td>.02</td>' in page
     assert "The gain differs." in page and "stories kept back" not in text

@@ -26,7 +26,7 @@ from harness.model.results import Results
 from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured, Selection
 from harness.report import progress
 from harness.report.model import drills as trust
-from harness.report.model import evidence, receipts
+from harness.report.model import evidence
 from harness.report.outputs import page as html
 from harness.report.outputs import summary as markdown
 from harness.report.timeline.repeat import Replay
@@ -97,7 +97,7 @@ def collected(results: Results, told: Transcript) -> trust.DrillTables:
     ],
 )
 def test_what_is_sound(better: Better, measure: Measure, expected: bool | None) -> None:
-    assert receipts.sound(definition(better), measure) is expected
+    assert evidence.sound(definition(better), measure) is expected
 
 
 def test_a_fault_is_marked_and_leads_to_its_receipt(told: Transcript, tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_a_broken_promise_shows_its_steps_and_its_program_as_text() -> None:
     events = [each.model_copy(update={"program": program}) if isinstance(each, Broke) else each for each in told.events]
     told = replace(told, events=tuple(events))
     (cell,) = score([told])
-    (receipt,) = receipts.describe(cell, told, DEFINITIONS, REPLAY)
+    (receipt,) = evidence.describe_cases(cell, told, DEFINITIONS, REPLAY)
     assert receipt.says[:2] == ("1. remember a memory (m1) in repo=api", '2. list repo=api user=""')
     assert receipt.program == ("import chromadb", "print('<script>\u27e8U+202E\u27e9')")
     assert receipt.commands[-1].startswith("coldwarm promises --replay ")

@@ -9,7 +9,7 @@ from typing import Any
 from harness.adapter import CAPABILITIES
 from harness.model.backend import Backend, Declared
 from harness.model.results import Row
-from harness.report.model.supported import HEADS, list_supported
+from harness.report.model.sections import SUPPORT_HEADS, list_supported
 
 ALL = dict.fromkeys((each for each in CAPABILITIES if each != "extracts"), Declared(level="native"))
 
@@ -21,7 +21,7 @@ def tell(**lacks: Declared) -> Mapping[str, tuple[str, str]]:
     control = row.model_copy(update={"control": True})
     results: Any = SimpleNamespace(backends={"store": row, "oracle": control})
     ((_, found),) = list_supported(results)
-    return {head: (each.level, each.why) for head, each in zip(HEADS, found, strict=True)}
+    return {head: (each.level, each.why) for head, each in zip(SUPPORT_HEADS, found, strict=True)}
 
 
 def lacking(why: str) -> Declared:
