@@ -14,7 +14,7 @@ from harness.model.results import Results
 from harness.model.trial import Measured
 from harness.report.model.board import Board, Missing, list_missing
 from harness.report.model.table import Number, Score
-from harness.report.text.lines import VerdictLine
+from harness.report.text.points import VerdictLine
 from harness.report.timeline.timelines import Timelines, group_cases
 
 Place = tuple[str, str, int]

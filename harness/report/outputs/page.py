@@ -15,7 +15,7 @@ from harness.report import charts, words
 from harness.report.model import board, contrasts, drills, evidence, needs, sections, table, ways
 from harness.report.model.evidence import DrillEvidence, StoryEvidence
 from harness.report.outputs import links, templating
-from harness.report.text import glossary, limits, verdict
+from harness.report.text import points, verdict
 
 STYLES = ("style.css", "first.css", "timeline.css")
 SCRIPTS = ("fragment.js", "sorting.js", "board.js", "needs.js", "cells.js", "unpack.js", "search.js", "page.js")
@@ -70,7 +70,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             reads=ways.explain_range(results),
             anchors=anchors,
             chance=table.explain_chance(results),
-            cannot_say=limits.explain(results),
+            cannot_say=points.explain_limits(results),
             conditions=words.describe_conditions(results),
             suite=table.describe_suite(results),
             told_in_cells=sections.list_told_in_cells(results),
@@ -107,7 +107,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             wrong={name: words.describe_fault(each) for name, each in results.trust_definitions.items()},
             units={name: each.unit for name, each in definitions.items()},
             cost=sections.show_costs(seen.costs, results.run.prices),
-            glossary=glossary.WORDS,
+            glossary=words.GLOSSARY,
             arrow=sections.ARROW,
         )
     )

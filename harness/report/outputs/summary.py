@@ -15,7 +15,7 @@ from harness.report.model import board, table
 from harness.report.model.board import Board, BoardRow
 from harness.report.model.evidence import BadCase
 from harness.report.model.table import MEANING, SHAPES, Score
-from harness.report.text import limits, verdict
+from harness.report.text import points, verdict
 
 CASES = 12
 """Cases of the drills that are shown; the report has more, and the receipts name all."""
@@ -145,5 +145,5 @@ def _rest(results: Results, made: Board) -> list[str]:
         "",
         "**This run cannot say**",
         "",
-        *(f"- {_escape(line)}" for line in limits.explain(results)),
+        *(f"- {_escape(line)}" for line in points.explain_limits(results)),
     ]

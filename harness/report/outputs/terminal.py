@@ -16,7 +16,7 @@ from harness.report.model import board, table, ways
 from harness.report.model.board import Board, BoardRow
 from harness.report.model.table import MEANING, SHAPES, Judgement, Score
 from harness.report.text import verdict
-from harness.report.text.lines import Tone
+from harness.report.text.points import Tone
 
 NAME = 26
 """Characters of a name that stand in one line; a longer one is folded."""

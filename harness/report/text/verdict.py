@@ -19,8 +19,8 @@ from harness.report import words
 from harness.report.model import judges, table, ways
 from harness.report.model.board import Board, BoardRow
 from harness.report.model.ways import READS, Spread, join_reads
-from harness.report.text import limits, trust
-from harness.report.text.lines import NAMED, Claim, Tone, VerdictLine, shorten
+from harness.report.text import points
+from harness.report.text.points import NAMED, Claim, Tone, VerdictLine, shorten
 
 WHICHEVER = "whichever note it later acts on"
 """Under every read policy that was played."""
@@ -45,14 +45,14 @@ def judge(results: Results, board: Board) -> list[VerdictLine]:
         *_judge_decisions(results, sound),
         *_advise(results, sound),
         *_compare(results, sound),
-        *trust.judge(sound, board),
+        *points.tell_trust(sound, board),
     ]
     if not results.trust:
         found.append(VerdictLine("No drill was played: of trust, only what the stories show is known.", "not-measured"))
     if failing and not found:
         only = f"Nothing can be concluded: the calls of {words.join_words(failing)} failed."
         found = [VerdictLine(only, "not-measured", "bad")]
-    if untold := " ".join(limits.tell(results, board)):
+    if untold := " ".join(points.tell_limits(results, board)):
         found.append(VerdictLine(untold, "limits"))
     return found
 

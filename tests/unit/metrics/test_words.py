@@ -20,7 +20,7 @@ ROOMS = ("report", "compare", "regress", "cli")
 ALLOWED = {
     ("report/charts/cost.py", "recall"), ("report/charts/growth.py", "recall"),
     ("report/model/evidence.py", "recall"), ("report/model/contrasts.py", "recall"),
-    ("cli/demo.py", "deletion"), ("report/text/glossary.py", "poison"), ("report/model/needs.py", "deletion"),
+    ("cli/demo.py", "deletion"), ("report/words.py", "poison"), ("report/model/needs.py", "deletion"),
     ("report/model/needs.py", "sharing"), ("report/model/needs.py", "poison"), ("cli/doctor.py", "embedder"),
 }  # fmt: skip
 """Where the same word is what a backend is asked to do, a part of the program or a question; what a command plays."""

@@ -19,7 +19,7 @@ from harness.report.model import board, table
 from harness.report.outputs import page as html
 from harness.report.outputs import summary as markdown
 from harness.report.outputs import terminal as console
-from harness.report.text import limits
+from harness.report.text import points
 from tests.support.made_results import play
 from tests.support.runs import run
 
@@ -132,10 +132,10 @@ def test_every_reason_for_a_missing_number_is_told_once(results: Results) -> Non
 
 
 def test_what_a_run_cannot_say_is_always_said(results: Results) -> None:
-    text = " ".join(limits.explain(results))
+    text = " ".join(points.explain_limits(results))
     assert "the scripted reader follows fixed rules" in text and "with fewer than 10 stories, no interval" in text
-    assert limits.tell_reach(results) == "With 2 stories, no difference in decisions can be proven."
-    assert limits.tell_reach(results) in text and limits.tell_reach(results) in " ".join(shown(results).split())
+    assert points.tell_reach(results) == "With 2 stories, no difference in decisions can be proven."
+    assert points.tell_reach(results) in text and points.tell_reach(results) in " ".join(shown(results).split())
 
 
 # --- which suite ------------------------------------------------------------------------------------------------------
@@ -196,9 +196,9 @@ PROVEN = (
 
 
 def test_a_mined_run_says_how_many_clusters_its_statistics_count(results: Results) -> None:
-    assert not any("cluster" in line for line in limits.explain(results))
+    assert not any("cluster" in line for line in points.explain_limits(results))
     mined = tuple(story.model_copy(update={"commits": 4}) for story in results.stories)
-    said = " ".join(limits.explain(results.model_copy(update={"stories": mined})))
+    said = " ".join(points.explain_limits(results.model_copy(update={"stories": mined})))
     assert "2 stories that 8 commits made. No two tell of one commit" in said and "statistics count 2 clusters" in said
 
 
@@ -212,5 +212,5 @@ def test_a_mined_run_says_how_many_clusters_its_statistics_count(results: Result
 )  # fmt: skip
 def test_how_many_stories_have_to_show_a_difference_is_said(stories: int, rest: str) -> None:
     rows = {"store": {Way("append", "trusting"): {"decisions_right": [(4, 4)] * stories}}}
-    told = limits.tell_reach(play(rows, {"decisions_right": [(1, 4)] * stories}))
+    told = points.tell_reach(play(rows, {"decisions_right": [(1, 4)] * stories}))
     assert told == f"With {stories} stories, {rest}"

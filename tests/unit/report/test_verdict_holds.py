@@ -21,7 +21,7 @@ from harness.report.model import needs, ways
 from harness.report.model.board import Board
 from harness.report.model.ways import READS
 from harness.report.text import verdict
-from harness.report.text.lines import VerdictLine
+from harness.report.text.points import VerdictLine
 from tests.support.made_results import Played, Said, play
 
 NAMES = ("bm25", "chroma", "letta", "mem0", "notes", "own")
