@@ -24,10 +24,10 @@ def calibrate(folders: tuple[Path, ...]) -> None:
     coldwarm calibrate runs/FIRST runs/SECOND > calibration.md
     """
     from harness.compare import calibration
-    from harness.report.outputs import calibration as calibrated
+    from harness.report.outputs import markdown
 
     try:
         found = calibration.calibrate([open_run(folder) for folder in folders])
     except calibration.CalibrationError as error:
         stop(error)
-    click.echo(calibrated.page(found), nl=False)
+    click.echo(markdown.write_calibration(found), nl=False)

@@ -28,11 +28,11 @@ def cost(folders: tuple[Path, ...], prices: Path | None) -> None:
     """
     from harness.compare import cost_model
     from harness.model.prices import PricesError
-    from harness.report.outputs import cost_markdown as costed
+    from harness.report.outputs import markdown
 
     runs = [open_run(folder) for folder in folders]
     try:
         known = read_prices(prices) if prices else next(filter(None, (run.read().prices for run in runs)), None)
     except PricesError as error:
         stop(error)
-    click.echo(costed.page(cost_model.list_costs(runs), known), nl=False)
+    click.echo(markdown.write_costs(cost_model.list_costs(runs), known), nl=False)

@@ -25,21 +25,21 @@ def github(folder: Path, gates: str) -> None:
     """
     from harness.model.results import Results
     from harness.regress.baseline_files import MOST
-    from harness.report.outputs import github as job
+    from harness.report.outputs import ci
 
     try:
         results = Results.model_validate_json(documents.read_bytes(folder / "results.json", MOST))
         text = documents.read_text(folder / "summary.md")
     except ValueError:
         stop(f"{folder} holds no results of this version: coldwarm report {folder} writes them")
-    for line in (*job.annotate(results, gates), *job.warn_undemanded(results, gates)):
+    for line in (*ci.annotate(results, gates), *ci.warn_undemanded(results, gates)):
         click.echo(line)
     place = os.environ.get(SUMMARY)
     if not place:
         return say(f"{SUMMARY} is not set: no job summary was written")
     try:
         with Path(place).open("a", encoding="utf-8") as file:
-            file.write(job.summary(text))
+            file.write(ci.cut_summary(text))
     except OSError as error:
         stop(f"{place}: cannot be written: {error.strerror}")
     return None

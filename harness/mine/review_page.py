@@ -15,7 +15,7 @@ from harness.machine.documents import DocumentError
 from harness.mine.candidates import Candidate, Stand
 from harness.mine.mining import Judgement, Mined, MineError
 from harness.repo.changes import Commit, read_texts
-from harness.report.outputs import templating
+from harness.report.outputs.page import digest, make_environment, read_assets
 
 SAMPLE = 20
 """Candidates that are shown first, where there are more than twice as many: by these one sees what the others are."""
@@ -81,16 +81,16 @@ def write(mined: Mined, page: Path, decided: Mapping[str, Judgement]) -> None:
     """Writes the page, with what was decided before: nothing of it is lost when the page saves."""
     cards = make_cards(mined, [*mined.candidates, *mined.dropped], decided)
     sample, groups = _arrange(cards)
-    style = templating.read(("style.css", "mine.css"))
-    script = templating.read(("mine.js",))
+    style = read_assets(("style.css", "mine.css"))
+    script = read_assets(("mine.js",))
     text = (
-        templating.make_environment()
+        make_environment()
         .get_template("mine.html.j2")
         .render(
             style=style,
-            style_hash=templating.digest(style),
+            style_hash=digest(style),
             script=script,
-            script_hash=templating.digest(script),
+            script_hash=digest(script),
             repository=mined.repo.name,
             changes=len(mined.commits) - 1,
             decided=decided,

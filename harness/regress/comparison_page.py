@@ -17,7 +17,7 @@ from harness.regress.baseline import ABSENT, DEFINITIONS, Baseline, StoredValue,
 from harness.regress.baseline_files import Side
 from harness.regress.cases import Archive, Case
 from harness.report import words
-from harness.report.outputs import templating
+from harness.report.outputs.page import digest, make_environment, read_assets
 from harness.report.timeline.nodes import write_markup
 
 STYLES = ("style.css", "first.css", "timeline.css", "compare.css")
@@ -93,13 +93,13 @@ def write_page(old: Side, new: Side) -> str:
     )
     rows, lacking, same = _sort(old.baseline, new.baseline, changes)
     rows = list(_attach_cases(rows, old, new))
-    style = templating.read(STYLES)
+    style = read_assets(STYLES)
     return (
-        templating.make_environment()
+        make_environment()
         .get_template("compare.html.j2")
         .render(
             style=style,
-            style_hash=templating.digest(style),
+            style_hash=digest(style),
             old=old.baseline,
             new=new.baseline,
             against=against,

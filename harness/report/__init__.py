@@ -14,9 +14,8 @@ from harness.model.cells import Cell
 from harness.model.results import Results
 from harness.report.model import evidence
 from harness.report.model.evidence import Evidences
-from harness.report.outputs import junit
+from harness.report.outputs import ci, markdown
 from harness.report.outputs import page as html
-from harness.report.outputs import summary as markdown
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def write(folder: Folder, results: Results, parts: Evidences, out: Path | None =
         written.results: _encode_line(_dump(results)),
         written.schema: _encode_line(Results.model_json_schema(by_alias=True, mode="serialization")),
         written.summary: markdown.write_summary(results, seen.receipts),
-        written.junit: junit.text(results),
+        written.junit: ci.write_junit(results),
         written.page: html.render(results, seen),
     }
     for path, text in texts.items():

@@ -25,8 +25,7 @@ from harness.model.facts import STRATA
 from harness.model.results import Results, Suite
 from harness.model.scenario import Learn, Scenario, Session
 from harness.model.trial import Measure, Measured
-from harness.report.outputs import croissant, messages
-from harness.report.outputs import spans as opentelemetry
+from harness.report.outputs import formats
 
 ExportRow = dict[str, Any]
 STRING, WHOLE, REAL, TRUTH = "dtype: string", "dtype: int32", "dtype: float64", "dtype: bool"
@@ -141,14 +140,14 @@ def suite(directory: Path, stories: Sequence[Scenario], identity: Suite, publish
     makers = {"facts": _facts, "probes": _probes, "jobs": _jobs}
     tables = dict(TABLES)
     if any(story.spoken for story in stories):
-        makers["messages"], tables["messages"] = messages.list_rows, {**STORY, **messages.COLUMNS}
+        makers["messages"], tables["messages"] = formats.list_messages, {**STORY, **formats.MESSAGE_COLUMNS}
     rows = {
         name: [{**_story(story, identity), **row} for story in stories for row in make(story)]
         for name, make in makers.items()
     }
     texts = {f"{name}.jsonl": "".join(map(_line, table)) for name, table in rows.items()}
     texts["README.md"] = _card(stories, identity, rows, tables)
-    texts["croissant.json"] = croissant.describe(_head(identity, published), texts, tables)
+    texts["croissant.json"] = formats.describe_croissant(_head(identity, published), texts, tables)
     with _fill_draft(directory) as draft:
         for name, text in texts.items():
             (draft / name).write_text(text, encoding="utf-8", newline="\n")
@@ -186,7 +185,7 @@ def spans(file: Path, run: Folder, *, content: bool) -> None:
         raise ExportError(f"{file}: is there already; name a new file")
     try:
         with files.open_draft(file) as draft, draft.open("x", encoding="utf-8", newline="\n") as lines:
-            lines.writelines(opentelemetry.write(run, content))
+            lines.writelines(formats.write_spans(run, content))
     except OSError as error:
         raise _unwritable(file.parent, error) from None
 

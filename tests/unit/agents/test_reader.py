@@ -26,7 +26,7 @@ from harness.metrics.view import Record, View
 from harness.model.scenario import Scenario
 from harness.play.readers import ReaderError
 from harness.repo.checkout import Repo
-from harness.report.outputs import cost_markdown as costed
+from harness.report.outputs import markdown
 from harness.report.timeline.session import Telling
 from tasks import loader
 from tests.support import fake_agent
@@ -210,7 +210,7 @@ def test_what_a_program_counts_itself_is_kept_beside_and_relied_on_nowhere(
     (row,) = cost_model.cost_story([View(Record(log), "model")])
     assert [(each.calls, each.prompt) for each in row.spent.values()] == [(3, 18)], "its end is no call"
     assert (row.told.jobs, row.told.differing) == (int(told is not None), int(what != "work"))
-    page = costed.page([row], None)
+    page = markdown.write_costs([row], None)
     assert ("another number in 1 of 1" in page) == (what != "work")
     assert ("and the same in each" in page) == (told == (18, 4))
 

@@ -15,7 +15,7 @@ from harness.log.events import Worked
 from harness.log.folder import Folder
 from harness.model.scenario import Scenario
 from harness.model.trial import READ_POLICIES, ReadPolicy, list_policies
-from harness.report.outputs import calibration as calibrated
+from harness.report.outputs import markdown
 from tests.support.logs import NEW, OLD, STORY, Tape, story
 
 Answers = Mapping[str, str | None]
@@ -100,7 +100,7 @@ def test_who_was_shown_something_else_is_left_out_and_counted(tmp_path: Path) ->
     folder = write(tmp_path, scripted(tmp_path, ALL), asked(tmp_path, "betadeploy", shown=NEW))
     found = calibration.calibrate([folder])[0]
     assert (found.rows, found.otherwise) == ((), 1)
-    assert "shown other entries" in calibrated.page([found])
+    assert "shown other entries" in markdown.write_calibration([found])
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_of_a_reader_that_does_jobs_every_decision_counts_whatever_it_was_shown(
     (row,) = found.rows
     assert (found.jobs, row.decisions, found.unasked, found.otherwise) == (True, 2, 0, 0)
     assert dict(row.equal) == {"trusting": 1, "newest": 2, "verifying": 1, "careful": 1}
-    page = calibrated.page([found])
+    page = markdown.write_calibration([found])
     assert "2 decisions in jobs that the model did" in page and "words of its own" in page
 
 
@@ -168,7 +168,7 @@ def test_the_cold_arm_is_a_row_that_is_not_ranked(tmp_path: Path) -> None:
     assert (first.condition.backend, first.condition.ranked, first.decisions) == ("cold", False, 2)
     assert second.condition.ranked and (found.conditions, found.fits[0].of) == (1, 2)
     assert set(first.equal.values()) == {1}
-    assert "| cold: no memory | 2 |" in calibrated.page([found])
+    assert "| cold: no memory | 2 |" in markdown.write_calibration([found])
 
 
 def test_a_reader_that_is_asked_has_no_cold_row(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_the_interval_of_tau_tells_by_its_side_of_0_and_the_page_says_so(tmp_pat
         covered, wrong = covered + (high >= 1), wrong + (high < 0)
     assert covered < 0.9 * runs and wrong <= 0.05 * runs
     found = calibration.calibrate([write(tmp_path, scripted(tmp_path, ALL), asked(tmp_path, "betadeploy"))])
-    said = " ".join(calibrated.page(found).split())
+    said = " ".join(markdown.write_calibration(found).split())
     assert "tau less often than that, the fewer scenarios there are" in said and "read its side of 0 alone" in said
 
 
@@ -281,7 +281,7 @@ def test_the_page_shows_counts_names_and_what_cannot_be_said(tmp_path: Path) -> 
     made: list[Calibration] = calibration.calibrate(
         [write(tmp_path, scripted(tmp_path, ALL, name=evil), asked(tmp_path, "betadeploy", name=evil))]
     )
-    page = calibrated.page(made)
+    page = markdown.write_calibration(made)
     assert "1 decision that the model was asked for, in 1 scenario and 1 condition" in page
     assert "Cannot say which scripted policy is nearest to the model: newest" in page
     assert (

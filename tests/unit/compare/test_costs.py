@@ -12,7 +12,7 @@ from harness.log.calls import ModelCall
 from harness.log.events import Metered, Worked
 from harness.log.folder import Folder
 from harness.model.prices import Price, Prices
-from harness.report.outputs import cost_markdown as costed
+from harness.report.outputs import markdown
 from tests.support.logs import Tape
 
 TABLE = Prices(date=date(2026, 1, 2), currency="USD", models={"m": Price(prompt=10, completion=100, cached=1)})
@@ -55,7 +55,7 @@ def test_tokens_money_and_seconds_stand_beside_the_jobs_done(tmp_path: Path) -> 
     assert (spent.calls, spent.prompt, spent.cached, spent.completion) == (2, 2000, 800, 100)
     assert warm.money(TABLE) == pytest.approx((1200 * 10 + 800 * 1 + 100 * 100) / 1e6) and warm.working == 3.0
     assert warm.done == 1 and cold.done == 0 and cold.jobs == warm.jobs == 2
-    page = costed.page([cold, warm], TABLE)
+    page = markdown.write_costs([cold, warm], TABLE)
     assert "<code>store</code>, append, 0 | 1 of 2 | 2,100 | 0.0228 | 3.00 |" in page
     assert "none (1,050 spent)" in page, "a job that was not done is paid for, too"
     assert (
@@ -70,9 +70,9 @@ def test_models_inside_a_backend_pay_by_phase_and_a_missing_price_is_no_zero(tmp
     (row,) = cost_model.list_costs([write(tmp_path, made)])
     assert {key[:2] for key in row.spent} == {("backend", "ingest"), ("backend", "job")} and row.tokens == 154
     assert row.spent["backend", "job", "inside"].cached == 20 and row.money(TABLE) is None
-    page = costed.page([row], TABLE)
+    page = markdown.write_costs([row], TABLE)
     assert "Without a price: <code>inside</code>." in page and "| 1 of 2 | 154 | - |" in page
-    assert "No prices were given" in costed.page([row], None)
+    assert "No prices were given" in markdown.write_costs([row], None)
 
 
 def test_two_models_under_one_count_have_no_price(tmp_path: Path) -> None:
@@ -84,5 +84,7 @@ def test_two_models_under_one_count_have_no_price(tmp_path: Path) -> None:
 
 
 def test_a_log_without_seconds_says_so_and_a_run_without_calls_too(tmp_path: Path) -> None:
-    page = costed.page(cost_model.list_costs([write(tmp_path, tape(tmp_path, RIGHT, "store", took=None))]), TABLE)
+    page = markdown.write_costs(
+        cost_model.list_costs([write(tmp_path, tape(tmp_path, RIGHT, "store", took=None))]), TABLE
+    )
     assert "Seconds are missing of 1 job" in page and "No chat call was made." in page

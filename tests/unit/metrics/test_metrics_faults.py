@@ -26,8 +26,7 @@ from harness.model.results import Results
 from harness.model.trial import NotMeasured
 from harness.play.drills import isolation
 from harness.report.model.table import state_faults
-from harness.report.outputs import junit
-from harness.report.outputs import summary as markdown
+from harness.report.outputs import ci, markdown
 from harness.report.outputs import terminal as console
 from harness.report.timeline import timelines as wrong
 from tests.support.logs import OLD, Tape
@@ -247,7 +246,7 @@ def test_they_are_said_in_every_output(failing: Results) -> None:
 
 def test_junit_has_an_error_on_each_cell_of_the_trial_and_on_no_other(results: Results, failing: Results) -> None:
     def errors(found: Results) -> set[str]:
-        root = ElementTree.fromstring(junit.text(found))
+        root = ElementTree.fromstring(ci.write_junit(found))
         return {case.get("name", "") for case in root.iter("testcase") if case.find("error") is not None}
 
     (trial,) = {each.trial for each in failing.faults}

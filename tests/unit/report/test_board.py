@@ -21,7 +21,7 @@ from harness.model.trial import Definition, NotMeasured
 from harness.report.model import board, ways
 from harness.report.model.board import Board
 from harness.report.model.table import MEANING, SHAPES, Judgement, Score
-from harness.report.outputs import page, summary, terminal
+from harness.report.outputs import markdown, page, terminal
 from harness.report.text import verdict
 from tests.support.made_results import Said, play, results
 
@@ -227,7 +227,7 @@ def _split(cell: str) -> tuple[str, str]:
 
 def read_summary(made: Results) -> dict[tuple[str, str], tuple[str, str]]:
     lines = [
-        line.strip("| ").split(" | ") for line in summary.write_summary(made).splitlines() if line.startswith("| ")
+        line.strip("| ").split(" | ") for line in markdown.write_summary(made).splitlines() if line.startswith("| ")
     ]
     heads, rows = lines[0], lines[2:]
     found = {}
@@ -281,12 +281,12 @@ def test_the_terminal_says_on_how_many_jobs_a_cost_rests_as_every_output_does(wi
     table = text.partition("\u25cf good")[0]
     assert re.findall(r"  (\S+ of 24 jobs)", table) == ["6 of 24 jobs", "12\u201318 of 24 jobs"]
     assert re.search(r"333\u2013500 .*\n.*12\u201318 of 24 jobs.*\n.*append 1,000", table)
-    for other in (summary.write_summary(paid()), page.write_page(paid())):
+    for other in (markdown.write_summary(paid()), page.write_page(paid())):
         assert other.count("completes 12\u201318 of 24 jobs, no memory 6") == 1
 
 
 def test_terminal_summary_and_page_end_with_the_same_sentences(made: Results) -> None:
-    plain = [show(made, 200), summary.write_summary(made), unescape(re.sub(r"<[^>]+>", "", page.write_page(made)))]
+    plain = [show(made, 200), markdown.write_summary(made), unescape(re.sub(r"<[^>]+>", "", page.write_page(made)))]
     for line in verdict.judge(made, board.collect(made)):
         assert all(line.text in " ".join(text.split()) for text in plain), line.text
 

@@ -18,8 +18,7 @@ from harness import regress
 from harness.compare import statements
 from harness.model.results import Results
 from harness.report import words
-from harness.report.outputs import github, junit
-from harness.report.outputs import summary as markdown
+from harness.report.outputs import ci, markdown
 from harness.report.outputs import terminal as console
 from tests.support import hostile_texts
 
@@ -82,7 +81,7 @@ def test_the_summary_is_the_markdown_that_was_meant(results: Results) -> None:
 
 
 def test_junit_parses_and_holds_no_output_in_which_attachments_are_sought(results: Results) -> None:
-    text = junit.text(results)
+    text = ci.write_junit(results)
     root = ElementTree.fromstring(text)
     assert root.find(".//failure") is not None and root.find(".//error") is not None
     tags = {"testsuites", "testsuite", "testcase", "failure", "error", "skipped", "properties", "property"}
@@ -92,11 +91,11 @@ def test_junit_parses_and_holds_no_output_in_which_attachments_are_sought(result
 
 
 def test_an_annotation_stays_one_command(results: Results) -> None:
-    lines = list(github.annotate(results, "gates.toml"))
+    lines = list(ci.annotate(results, "gates.toml"))
     assert lines
     for line in lines:
         assert line.startswith("::error file=gates.toml,line=") and len(line.splitlines()) == 1 and harmless(line)
-    assert harmless(github.summary(markdown.write_summary(results)))
+    assert harmless(ci.cut_summary(markdown.write_summary(results)))
 
 
 @pytest.mark.parametrize("width", [80, 200])

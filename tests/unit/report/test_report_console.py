@@ -16,8 +16,8 @@ from harness.model.regression import Change, GateVerdict
 from harness.model.results import Comparison, Results, Suite, Unplayed
 from harness.report import words
 from harness.report.model import board, table
+from harness.report.outputs import markdown
 from harness.report.outputs import page as html
-from harness.report.outputs import summary as markdown
 from harness.report.outputs import terminal as console
 from harness.report.text import points
 from tests.support.made_results import play

@@ -15,9 +15,8 @@ from harness.model.results import Results
 from harness.report import words
 from harness.report.model import board
 from harness.report.model.table import SHAPES
-from harness.report.outputs import github
+from harness.report.outputs import ci, markdown
 from harness.report.outputs import page as html
-from harness.report.outputs import summary as markdown
 from harness.report.outputs import terminal as console
 from tests.support.made_results import Said, results
 
@@ -67,7 +66,7 @@ def test_what_is_bad_and_covered_by_no_gate_stands_beside_those_that_held_in_eve
     assert console.describe_end(made).endswith(
         f"2 of 2 gates held (1 judge controls); {MARK} 1 column failing that no gate covers"
     )
-    (warning,) = github.warn_undemanded(made, "gates.toml")
+    (warning,) = ci.warn_undemanded(made, "gates.toml")
     assert warning.startswith("::warning file=gates.toml,title=") and "Deletion: x" in warning
 
 
@@ -98,5 +97,5 @@ def test_columns_without_a_gate_are_named_and_a_run_without_gates_says_nothing()
     assert "Keeping" not in left.never and "Recalls" not in left.never
     assert {"Deletion", "Costs"} <= set(left.never) and left.free == ()
     none = played({"forgotten_from_search": NONE})
-    assert collect(none).lines == [] and not list(github.warn_undemanded(none, "gates.toml"))
+    assert collect(none).lines == [] and not list(ci.warn_undemanded(none, "gates.toml"))
     assert not [text for text in outputs(none) if "No gate covers" in text]

@@ -15,7 +15,7 @@ from harness.model.regression import GateVerdict
 from harness.model.results import Results, Unplayed
 from harness.report.model import board
 from harness.report.model.table import DASH
-from harness.report.outputs import junit
+from harness.report.outputs import ci
 from tests.support.made_results import results as made_of
 from tests.support.runs import run
 
@@ -28,13 +28,13 @@ def gate(verdict: str, says: str = "recall of store is 3 of 9, at least 5 of 9",
 
 
 def cases(results: Results) -> dict[str, ElementTree.Element]:
-    root = ElementTree.fromstring(junit.text(results))
+    root = ElementTree.fromstring(ci.write_junit(results))
     return {case.get("name", ""): case for case in root.iter("testcase")}
 
 
 def test_the_file_of_a_run(results: Results, snapshot: SnapshotAssertion) -> None:
     gated = results.model_copy(update={"gates": tuple(map(gate, ("held", "broken", "not-measured")))})
-    assert junit.text(gated) == snapshot
+    assert ci.write_junit(gated) == snapshot
 
 
 @pytest.mark.parametrize(("verdict", "tag"), [("held", None), ("broken", "failure"), ("not-measured", "error")])
@@ -80,7 +80,7 @@ def test_the_scoreboard_is_a_suite_with_a_case_for_each_row_and_column(results: 
     """Bad is told, and fails no job: only a gate demands. What has no number is never green."""
     made = board.collect(results)
     assert {score.judgement for row in made.rows for score in row.scores if score.measured} >= {"good", "bad"}
-    (suite,) = ElementTree.fromstring(junit.text(results)).findall("testsuite[@name='scoreboard']")
+    (suite,) = ElementTree.fromstring(ci.write_junit(results)).findall("testsuite[@name='scoreboard']")
     found = {case.get("name"): case for case in suite}
     assert len(found) == len(suite) == len(made.rows) * len(made.columns)
     assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
@@ -97,12 +97,12 @@ def test_the_scoreboard_is_a_suite_with_a_case_for_each_row_and_column(results: 
 
 def test_where_no_output_has_a_table_there_is_no_suite_of_it() -> None:
     empty = made_of({"x": {"recall": ["failed"]}})
-    assert board.collect(empty).empty and 'name="scoreboard"' not in junit.text(empty)
+    assert board.collect(empty).empty and 'name="scoreboard"' not in ci.write_junit(empty)
 
 
 def test_counts_are_those_of_the_cases_and_names_are_unique(results: Results) -> None:
     gated = results.model_copy(update={"gates": (gate("broken"), gate("held", name="another"))})
-    root = ElementTree.fromstring(junit.text(gated))
+    root = ElementTree.fromstring(ci.write_junit(gated))
     for suite in root:
         for word, attribute in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
             assert int(suite.get(attribute, "")) == len(suite.findall(f"testcase/{word}"))
@@ -115,7 +115,7 @@ def test_counts_are_those_of_the_cases_and_names_are_unique(results: Results) ->
 @given(st.text(st.characters(codec=None), max_size=60))
 def test_any_words_of_a_fault_leave_a_file_that_parses(results: Results, words: str) -> None:
     bad = results.cells[0].model_copy(update={"status": "failed", "reason": words, "backend": words or "x"})
-    text = junit.text(results.model_copy(update={"cells": (bad,), "gates": (gate("broken", words, words or "x"),)}))
+    text = ci.write_junit(results.model_copy(update={"cells": (bad,), "gates": (gate("broken", words, words or "x"),)}))
     assert ElementTree.fromstring(text) is not None
     assert not any(ord(char) < 32 and char != "\n" for char in text)
 
@@ -123,4 +123,4 @@ def test_any_words_of_a_fault_leave_a_file_that_parses(results: Results, words: 
 def test_equal_runs_give_equal_bytes(tmp_path: Path, results: Results) -> None:
     again = tmp_path / "again"
     again.mkdir()
-    assert junit.text(statements.compute_results(run(again))) == junit.text(results)
+    assert ci.write_junit(statements.compute_results(run(again))) == ci.write_junit(results)

@@ -27,8 +27,8 @@ from harness.model.trial import Better, Definition, Measure, Measured, NotMeasur
 from harness.report import progress
 from harness.report.model import drills as trust
 from harness.report.model import evidence
+from harness.report.outputs import markdown
 from harness.report.outputs import page as html
-from harness.report.outputs import summary as markdown
 from harness.report.timeline.repeat import Replay
 from tests.support.golden_drills import GOLDEN, transcripts
 from tests.support.runs import run

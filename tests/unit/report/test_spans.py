@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from harness.cli import commands
 from harness.log.folder import Folder
-from harness.report.outputs import export, spans
+from harness.report.outputs import export, formats
 from tests.support import runs
 
 OPERATIONS = {"create_memory", "update_memory", "search_memory", "delete_memory"}
@@ -24,7 +24,7 @@ def run(tmp_path: Path) -> Folder:
 
 
 def told(run: Folder, content: bool = False) -> list[list[dict[str, Any]]]:
-    lines = [json.loads(line) for line in spans.write(run, content)]
+    lines = [json.loads(line) for line in formats.write_spans(run, content)]
     return [line["resourceSpans"][0]["scopeSpans"][0]["spans"] for line in lines]
 
 
@@ -75,7 +75,7 @@ def test_an_export_that_is_interrupted_leaves_no_half_a_file(
         yield "half\n"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(spans, "write", interrupted)
+    monkeypatch.setattr(formats, "write_spans", interrupted)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(KeyboardInterrupt):
         export.spans(tmp_path / "spans.jsonl", run, content=False)

@@ -1,11 +1,10 @@
-"""`junit.xml`: what CI servers read. Gates, cells, drills, cells of the scoreboard and backends that could not play are
-test cases.
+"""What CI reads: `junit.xml` for its servers, and for a job on GitHub annotations and a summary.
 
-Broken gate: failure. What ended badly, failed in calls beyond the allowance, or is gated and was not measured: error,
-because skipped is green everywhere.
-What a backend declares that it cannot do: skipped. What is bad on the scoreboard is told in a case that passed, as it
-is of a drill: only a gate demands. Without a number it is skipped. Only words of coldwarm and of a fault stand in the
-file, no memory.
+Gates, cells, drills, cells of the scoreboard and backends that could not play are test cases of `junit.xml`. Broken
+gate: failure. What ended badly, failed in calls beyond the allowance, or is gated and was not measured: error, because
+skipped is green everywhere. What a backend declares that it cannot do: skipped. What is bad on the scoreboard is told
+in a case that passed, as it is of a drill: only a gate demands. Without a number it is skipped. Only words of coldwarm
+and of a fault stand in the file, no memory.
 """
 
 from __future__ import annotations
@@ -17,10 +16,13 @@ from typing import Literal
 from xml.etree import ElementTree
 
 from harness.model.cells import AnyCell, Faults
+from harness.model.regression import GateVerdict
 from harness.model.results import Results
 from harness.report.model import board
 from harness.report.model.table import DASH, MEANING, Score
-from harness.report.words import make_visible
+from harness.report.words import format_count, make_plain, make_visible
+
+# --- `junit.xml` ------------------------------------------------------------------------------------------------------
 
 TestOutcome = Literal["failure", "error", "skipped"]
 TEXT = 2000
@@ -44,7 +46,7 @@ class TestCase:
     told: str = ""
 
 
-def text(results: Results) -> str:
+def write_junit(results: Results) -> str:
     """The whole file. The same results give the same bytes; it parses, whatever a backend has said."""
     root = ElementTree.Element("testsuites", name="coldwarm")
     suites = {
@@ -134,3 +136,60 @@ def _suite(root: ElementTree.Element, name: str, cases: list[TestCase]) -> None:
         elif case.told:  # not as output, in which servers seek attachments
             own = ElementTree.SubElement(made, "properties")
             ElementTree.SubElement(own, "property", name="shown", value=make_visible(" ".join(case.told.split()), TEXT))
+
+
+# --- a job on GitHub: annotations at the lines of broken gates, a summary that is never refused for its size ----------
+
+MOST = 10
+"""Annotations of one kind that a step may have; the last of more says how many there are."""
+LIMIT = 900_000
+"""Bytes of a summary; of more than 1 MiB a job would show nothing."""
+
+
+def annotate(results: Results, file: str) -> Iterator[str]:
+    """One workflow command for each gate that is broken or was not measured.
+
+    Args:
+        file: Where the gates stand.
+    """
+    bad = [gate for verdict in ("broken", "not-measured") for gate in results.gates if gate.verdict == verdict]
+    shown = bad if len(bad) <= MOST else bad[: MOST - 1]
+    for gate in shown:
+        yield _command(gate, file)
+    if len(shown) < len(bad):
+        yield f"::error title=gates::and {format_count(len(bad) - len(shown), 'gate')} more: see the summary"
+
+
+def warn_undemanded(results: Results, file: str) -> Iterator[str]:
+    """A warning for each column in which something fails that no gate covers: a job is green all the same."""
+    for each in board.collect_demands(results, board.collect(results)).bad if results.gates else ():
+        yield f"::warning file={_property(file)},title=no gate covers it::{_data(str(each))}"
+
+
+def _command(gate: GateVerdict, file: str) -> str:
+    title = f"{gate.gate} {'is broken' if gate.verdict == 'broken' else 'was not measured'}"
+    return f"::error file={_property(file)},line={gate.line},title={_property(title)}::{_data(gate.says)}"
+
+
+def _data(text: str) -> str:
+    """Escaped: else a line feed in what a backend said would begin a command of its own."""
+    return make_plain(" ".join(text.split()), 2000).replace("%", "%25")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def cut_summary(text: str, limit: int = LIMIT) -> str:
+    """Markdown of at most `limit` bytes: whole paragraphs are left out from the end on, and counted."""
+    if len(text.encode()) <= limit:
+        return text
+    parts = text.split("\n\n")
+    left, room = 0, limit - 200
+    while len("\n\n".join(parts).encode()) > room:
+        parts.pop()
+        left += 1
+    return (
+        "\n\n".join([*parts, f"*{format_count(left, 'paragraph')} left out for size: see summary.md of the run.*"])
+        + "\n"
+    )
