@@ -327,6 +327,9 @@ class Demanded:
 
 
 def collect_demands(results: Results, board: Board) -> Demanded:
+    """A gate that holds says nothing of what nobody asked for. One that only compares with a baseline demands nothing
+    of the number itself: what was bad may stay so.
+    """
     controls = {name for name in results.backends if table.group(results, name) == "control"}
     gated = {(gate.backend, gate.measure) for gate in results.gates if not gate.relative}
     tested = results.list_tested()

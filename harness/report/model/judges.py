@@ -2,6 +2,7 @@
 
 Of the agent's work they stand in the write policy that suits a row best: decisions, stale rules, recall and cost. Of
 trust each column shows the gravest measure that went wrong, with its own cases; clean, its leading measure.
+Stories and drills speak in the same column: every number counts what went wrong, as the sentences do.
 """
 
 from __future__ import annotations

@@ -176,7 +176,7 @@ def supports(results: Results) -> Iterator[tuple[str, list[tuple[str, list[str]]
             yield title, [(level, held) for level, held in told.items() if held]
 
 
-# --- which ways of working a backend supports, and why ----------------------------------------------------------------
+# --- which ways of working a backend supports: by itself, by what an adapter or the agent adds, or not at all ---------
 
 Level = Literal["native", "emulated", "unsupported"]
 WAYS: Sequence[WritePolicy] = [way for way, needs in NEEDS.items() if needs]
