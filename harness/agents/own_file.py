@@ -1,4 +1,4 @@
-"""The memory file of an agent program, such as CLAUDE.md: what it is given there, and what it writes there itself."""
+"""The memory file of an agent program, such as CLAUDE.md: what the harness puts there, and what the program writes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a reviewer says of a round of a job: which checks fail, and what they saw; never what would be right.
+"""A reviewer's message after a round of a job: which checks fail, and what they saw; never what would be right.
 
-Checks of values print what they see, and their complaints may name what they expect, so that of those only the kind is
-told. The tests that the repository has, who does the job can run itself: of these the end is told.
+Checks of values print what they see, and their complaints may name the value that they expect, so only the kind of a
+complaint is told. Whoever does the job can run the repository's own tests, so the end of their output is told.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an agent program counts itself, as its profile says where that stands: shown, and relied on nowhere."""
+"""An agent program's own counts of tokens, read where its profile says: shown, and relied on nowhere."""
 
 from __future__ import annotations
 

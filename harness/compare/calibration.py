@@ -1,8 +1,9 @@
-"""How far the scripted reader may be believed: a model's decisions beside its own, on the same cells.
+"""The scripted reader's credibility: a model's decisions beside its own, on the same cells.
 
-Of a reader that is asked for each decision, one counts if it was asked and both were shown the same entries: what it
-was not asked (nothing came back) both take in one way, which would look like agreement. A reader that does whole jobs
-asks the memory in its own words, so all of its decisions count, cold ones too; its stories are compared without salt.
+For a reader that is asked for each decision, a decision counts if it was asked and both readers were shown the same
+entries. Where it was not asked (nothing came back), both decide in one way, which would look like agreement. A reader
+that does whole jobs asks the memory in its own words, so all of its decisions count, cold ones too; its stories are
+compared without salt.
 """
 
 from __future__ import annotations

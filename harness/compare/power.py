@@ -1,8 +1,8 @@
-"""How many stories a run needs to show a difference: by simulation from a pilot's own results, with the verdict's test.
+"""The number of stories that show a difference, by simulation from a pilot's own results with the verdict's test.
 
-A simulated story is one of the pilot's, drawn anew. What it strayed from the pilot's mean difference, to either side,
-is its chance; on top comes the difference that is looked for. What the pilot gained already shows how unevenly a gain
-falls; what is asked beyond it is won decision by decision, among those that are not right without it.
+A simulated story is drawn from the pilot. Its deviation from the pilot's mean difference, to either side, is its
+chance; the wanted difference is added. What the pilot gained already shows how unevenly a gain falls; any further gain
+is won decision by decision, among those that are not right without it.
 """
 
 from __future__ import annotations

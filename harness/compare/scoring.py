@@ -1,6 +1,6 @@
-"""One story or one drill of a run, read once and scored: what its results need, and what who shows it makes of it.
+"""One story or drill of a run, read and scored once: what the results need, and what the caller wants to show of it.
 
-In any process: nothing of it needs what the one that asks for it holds.
+It runs in any process, as it needs nothing that its caller holds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows that cannot be told apart: those that decide alike everywhere, and those that have the oracle's answers."""
+"""Rows that cannot be told apart: those with equal decisions everywhere, and those with the oracle's answers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What memory made the agent do: stale values used, harm and help against the cold run of the same decision.
+"""The effect of memory on decisions: stale values used, and harm and help against the cold run of the same decision.
 
-A decision tells about staleness only if the task is sensitive to it: fed with gold the reader gets it right, fed with
-superseded facts it gets it stale. A memory that decided nothing can neither be clean nor guilty.
+A decision counts for staleness only if it is sensitive to it: given gold, the reader gets it right; given superseded
+facts, it gets it stale. If a memory decided nothing, it is neither clean nor guilty.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What breaks while a log is scored is that measure's outcome, or that trial's, and never the end of the score."""
+"""Errors while a log is scored: each becomes the outcome of its measure or trial, and never ends the scoring."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a backend makes of a session that it was handed as it was spoken, by what is listed after each capture.
+"""What a backend captures of a transcript, judged by the memories that are listed after each session.
 
-Every session and fact counts by itself: what the first capture loses, a later session may tell again. A memory that is
+Every session and fact counts by itself: a later session may repeat what the first capture lost. A memory that is
 unclear, or that the backend marks as superseded, asserts nothing.
 """
 

@@ -1,7 +1,7 @@
-"""What a way of writing keeps from the memory, or takes out of it, although it still holds.
+"""True memories that a way of writing holds back or removes.
 
-Who looks up replaces memories, who expires or follows commits deletes some, who reviews holds some back. Texts are
-classified; what asserts nothing counts for nothing.
+A look-up replaces memories, expiry and following commits delete some, and a review holds some back. Texts are
+classified; a text that asserts nothing does not count.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a model inside the backend makes of what it is told: facts kept, merged, made up, or kept although they ended.
+"""What a model inside the backend makes of its input: facts kept, merged, invented, or kept although they ended.
 
-All by classifying what is listed at the end of the story, never by id: one item may have become several memories, one
-memory may stand for several items. An unclear memory asserts nothing; one that the backend marks as superseded only
-mentions.
+Judged by classifying the memories listed at the end of the story, never by id: one item may have become several
+memories, and one memory may stand for several items. An unclear memory asserts nothing; one that the backend marks as
+superseded only mentions.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Calls that did not do what the protocol promises: counted from the logs, operation by operation.
+"""Calls that did not do what the protocol promises, counted from the logs by operation.
 
-A fault is no property of the memories, so it is counted here beside all measures, and never instead of one. What a
-drill provokes on purpose is told apart: a scope that has an awkward name, or none, may be refused, and so may an odd
-text, or another embedder, if the very same operation answers for plain ones.
+A fault says nothing about the memories, so it is counted beside all measures and replaces none. A drill provokes some
+refusals on purpose (an awkward or missing scope name, an odd text, another embedder): they are no faults if the same
+operation answers for ordinary input.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What calls took and storage weighed, by how many memories there were. Of the machine that played, not of the stories.
+"""Times of calls and bytes of storage by the number of memories, on the machine that played.
 
-No measure: times differ between equal runs, so nothing of this is in the results. It can be read again from the logs.
+These are no measures: times differ between equal runs, so the results do not hold them. They can be read from the logs
+again.
 """
 
 from __future__ import annotations

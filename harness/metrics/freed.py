@@ -1,8 +1,8 @@
-"""What a deletion gave back: places in which nothing is recognised, and which hold what should have gone.
+"""Bytes that a deletion did not free: places in which nothing is recognised, but which may hold the deleted text.
 
-What is transformed cannot be searched for: a cipher, numbers of tokens, the vector of another wording. But a place that
-takes in bytes when something is deleted, or took them in with the writes and gives none back, may hold it: then it
-cannot be told.
+A transformed text (a cipher, token numbers, the vector of another wording) cannot be searched for. A place may hold it
+if it grows during the deletion, or grew with the writes and does not shrink. Then it cannot be told whether the text is
+gone.
 """
 
 from __future__ import annotations

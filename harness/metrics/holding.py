@@ -1,7 +1,7 @@
-"""What a memory held at a line of the log, as far as it tells of the story's facts, and when the facts were told.
+"""Which of the story's facts a memory held at a line of the log, and when these facts were written.
 
-Of sessions that a backend captures itself, what was listed after each of them shows it. Of what is stored word for
-word, the writes that were acknowledged, without what was deleted or replaced since.
+If a backend captures sessions itself, the listing after each session shows it. If it stores texts word for word, it
+follows from the acknowledged writes, without those that were deleted or replaced since.
 """
 
 from __future__ import annotations

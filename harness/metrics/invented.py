@@ -1,4 +1,4 @@
-"""Does a backend bring what nobody stored? By what was acknowledged when it was asked (`harness.text.stored_texts`)."""
+"""Hits that nobody stored, judged by what was acknowledged before the question (`harness.text.stored_texts`)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Where is a right decision lost? Each decision that is not right is lost at one stage of a memory's way: told,
-captured, in a form that can be used, kept, found, used. By what was stored when the memory was asked for the decision.
+"""The stage at which a right decision is lost: told, captured, in a usable form, kept, found or used.
+
+It follows from what was stored when the memory was asked for the decision.
 """
 
 from __future__ import annotations

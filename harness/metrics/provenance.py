@@ -1,7 +1,7 @@
-"""Can a memory show where it comes from, and does the place still say so? Sources are what the backend returns.
+"""Sources of memories: does a memory name one, and does that place still say so?
 
-Whether it keeps them itself or its adapter does (emulated) stands in the backend's declared support; the numbers are
-the same measure. Each distinct memory that probes brought counts once.
+A source is what the backend returns; its declared support says whether the backend or its adapter keeps it. Each
+distinct memory that a probe returned counts once.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Does the memory bring back what it was told? A gold fact is recalled if one of the first k entries asserts it.
+"""Recall of gold facts: a fact is recalled if one of the first k entries asserts it.
 
-k entries within the token budget: an entry is one memory, so who packs many into one hit is asked for no more of them.
-What comes without a rank, a file for one, is read as far as the budget goes. Chance is that of the same draw. Logs of
-protocol 1 count k entries of any backend, and hold those of an unranked one in an order drawn by seed.
+The k entries have to fit the token budget. An entry is one memory, so a hit that packs several gets no extra ones. An
+answer without ranks, such as a file, is read up to the budget. Chance is that of the same draw. Logs of protocol 1
+count k entries of any backend, and hold those of an unranked one in an order drawn by seed.
 
-Every probe with gold counts, whether or not the backend stored the fact: to store nothing is to recall nothing.
+Every probe with gold counts, whether or not the backend stored the fact: what is not stored is not recalled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Until green: how many rounds a job takes if a reviewer says after each which checks fail, what they cost, and which
-corrections an earlier session had already heard.
+"""Rounds until a job is done, if a reviewer names the failing checks after each; their cost; repeated corrections.
 
-All other measures of work are of the first round, so that they mean the same however many rounds are allowed.
+All other measures of work take the first round, so that they mean the same however many rounds are allowed.
 """
 
 from __future__ import annotations

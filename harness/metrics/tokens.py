@@ -1,4 +1,4 @@
-"""What it costs: tokens by who pays them. Unknown is not 0; a total with an unknown part is a lower bound."""
+"""Costs in tokens, by who pays them. Unknown is not 0: a total with an unknown part is a lower bound."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Can the memory tell whether a fact still deserves authority? What a backend says of its own hits, against the story.
+"""Verdicts of a backend on its own hits, compared with the story: does it warn of stale memories, and only of these?
 
-Counted is each hit that a reader was shown in answer to a probe (not of history) or for a decision. It has gone stale
-if it asserts a rule that held when it was written and was replaced or ended since; it is current if all that it asserts
-holds. What was false when it was written, what holds elsewhere and what was deleted is neither. `unverified` claims
-nothing, so it warns of nothing.
+Each hit counts that a reader was shown in answer to a probe (not of history) or for a decision. It is stale if it
+asserts a rule that held when it was written and was replaced or ended since, and current if all that it asserts holds.
+Statements that were false from the start, that hold elsewhere or that were deleted are neither. `unverified` claims
+nothing, so it is no warning.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One cell as measures see it: its log, indexed once, and the logs that serve it as controls."""
+"""One cell as its measures see it: its log, indexed once, and the logs of its controls."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The words of a measure, which stand beside its formula, and where it is shown.
+"""The words of a measure, which stand beside its formula, and the places where it is shown.
 
-Those who compare and those who report name no measure: they ask which ones have a word for what they show. A number
-called `place` orders one such list; what has the same place stands by name.
+Code that compares or reports names no measure: it asks which measures have a word for what it shows. A number called
+`place` orders such a list; measures with the same place are sorted by name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How well a chat writer writes: facts kept, merged, made up or kept although they ended, and secrets written down.
+"""The quality of a chat writer: facts kept, merged, invented or kept although they ended, and secrets written down.
 
-All from what it was shown and what it answered, so that neither the backend nor what is recalled later plays a part.
-Texts are classified; an unclear one asserts nothing.
+Judged by the writer's prompts and answers alone, so that neither the backend nor later recalls play a part. Texts are
+classified; an unclear one asserts nothing.
 """
 
 from __future__ import annotations

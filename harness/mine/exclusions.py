@@ -1,4 +1,4 @@
-"""What is no fact worth asking for, and why: of commits, of files, and of pairs of values."""
+"""Candidates that are not worth asking for, and why: of commits, of files, and of pairs of values."""
 
 from __future__ import annotations
 

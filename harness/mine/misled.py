@@ -1,7 +1,7 @@
-"""For how many days a line that tells agents what to do was wrong before it was corrected.
+"""The days for which a line that instructs agents was wrong before it was corrected.
 
-It was wrong from the commit on that took the old value out of all other files. Where other files say it still, or never
-said it, nobody knows.
+It was wrong from the commit that removed the old value from all other files. If other files still hold the value, or
+never held it, nobody knows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names that the newest commit of a repository says once: what is set under such a name, nothing reads."""
+"""Names that occur once in the newest commit of a repository: nothing reads what is set under such a name."""
 
 from __future__ import annotations
 

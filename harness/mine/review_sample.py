@@ -1,4 +1,4 @@
-"""How much of a suite is worth asking: some of its facts, drawn, each with its lines, judged by a person."""
+"""The share of a suite's facts that are worth asking: a person judges some of them, drawn, each with its lines."""
 
 from __future__ import annotations
 

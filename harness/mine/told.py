@@ -1,4 +1,4 @@
-"""What a team's own sessions said of values that changed later: where a memory of them would be out of date."""
+"""Values that a team's own sessions mentioned and that changed later: a memory of these sessions is out of date."""
 
 from __future__ import annotations
 

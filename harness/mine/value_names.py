@@ -1,4 +1,4 @@
-"""What a value is the value of, in words that a question can use. Where a person would not know how to ask: nothing."""
+"""Names of values, in words that a question can use; none if a person would not know how to ask."""
 
 from __future__ import annotations
 

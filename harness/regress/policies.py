@@ -1,4 +1,4 @@
-"""How memory is written and read, and among how much noise: what tells a contrast from the row of its backend."""
+"""Write policy, read policy and level of noise: what distinguishes a contrast from the row of its backend."""
 
 from __future__ import annotations
 

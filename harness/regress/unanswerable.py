@@ -1,4 +1,4 @@
-"""What a run cannot answer, whatever comes of it: a gate on a row, a drill or a policy that it does not play."""
+"""Gates that a run can never answer: on a row, a drill or a policy that it does not play."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A transcript of isolation: what was asked where, what belongs there, and what came back all the same."""
+"""A transcript of the drill `isolation`: each question's scope, what belongs there, and what came back nevertheless."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Many writes at once: which are acknowledged, which of these are kept, found, and there once.
+"""Concurrent writes: which are acknowledged, and which of these are kept, found and stored once.
 
-A burst counts if its own text brought a memory that was written before it, alone. What is acknowledged and neither
-listed nor found afterwards is lost.
+A burst counts only if a memory that was written alone before it was found by its own text. An acknowledged write is
+lost if it is neither listed nor found afterwards.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The cases of isolation: each look or change from another scope that counts, and whether it crossed."""
+"""The cases of the drill `isolation`: each look or change from another scope that counts, and whether it crossed."""
 
 from __future__ import annotations
 

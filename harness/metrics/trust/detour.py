@@ -1,8 +1,8 @@
-"""History independence: does a store that came to its memories by a detour answer as one that was filled directly?
+"""History independence: does a store that was filled by a detour answer like one that was filled directly?
 
-Only questions that the two direct stores, filled in two orders, answer alike can tell: what else differs may hang on
-ties or on an approximate index. Definition of the property: Naor and Teague, Anti-persistence: history independent
-data structures, STOC 2001 (here of answers, and not of bytes).
+Only questions that the two direct stores, filled in two orders, answer alike count: other differences may come from
+ties or an approximate index. The property is defined by Naor and Teague, Anti-persistence: history independent data
+structures, STOC 2001 (here for answers, not for bytes).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a kill leaves: of acknowledged writes, updates and forgets, of the store itself, and of a write in flight.
+"""What a kill leaves of acknowledged writes, updates and deletions, of the store itself, and of a write in flight.
 
-A kill ends the process; what the operating system holds survives it, so nothing here speaks of a power cut. A deed
-counts if its effect was seen before the kill. Where the kill came right behind the acknowledgement nothing could look:
-such a deed counts if the same kind of look saw the effect of another one.
+A kill ends the process and not the operating system, so this says nothing of a power cut. An operation counts if its
+effect was seen before the kill. If the kill came right after the acknowledgement, before any look, the operation counts
+if the same kind of look saw the effect of another one.
 """
 
 from __future__ import annotations

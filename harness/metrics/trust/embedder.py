@@ -1,7 +1,7 @@
-"""What is still found when another embedder answers: all, nothing with a word, or nothing in silence.
+"""What is still found after a switch of the embedder: everything, nothing with an error, or nothing without one.
 
-A memory counts if its own text brought it before the switch. A call that fails tells somebody; an answer without the
-memory tells nobody.
+A memory counts if its own text found it before the switch. Somebody notices a call that fails; nobody notices an answer
+without the memory.
 """
 
 from __future__ import annotations

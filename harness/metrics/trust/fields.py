@@ -1,7 +1,7 @@
-"""Does a memory keep its text and its fields: when it is written, updated, superseded, and after reopening?
+"""The text and the fields of a memory: are they kept when it is written, updated, superseded and reopened?
 
-Fields are judged in every answer that brings a memory with its very text: one route that loses a field is a loss. What
-did not come back at all is counted once, among the writes, not again by each field.
+A field is judged in every answer that holds the memory's very text: one route that loses a field is a loss. A memory
+that did not come back at all counts once, among the writes, and not for each field.
 """
 
 from __future__ import annotations

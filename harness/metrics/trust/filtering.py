@@ -1,4 +1,4 @@
-"""What comes back when a question is kept to a kind, a file or a confidence: all that fits, and nothing else?"""
+"""Questions limited to a kind, a file or a confidence: do all memories that fit come back, and no others?"""
 
 from __future__ import annotations
 

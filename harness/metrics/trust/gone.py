@@ -1,4 +1,4 @@
-"""What a transcript of the drill `deletion` says by the interface: what is gone, what is not, and what went with it."""
+"""The answers of the interface in the drill `deletion`: what is gone, what is not, and what went with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store takes on disk for each question, though nothing is written to it."""
+"""Disk space that a store takes for each question, although nothing is written to it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Does a memory stay in its scope? By search for each way in which names come near, and by every other operation.
+"""Scopes: does a memory stay in its own? Tested by searches under similar names, and by every other operation.
 
-What comes back where it does not hold is a leak; what is limited to nothing holds everywhere. A case counts only if the
-same call in the memory's own scope found or changed it. A name that the backend does not take is refused, which is
+A memory that comes back where it does not hold is a leak; one that is limited to nothing holds everywhere. A case
+counts only if the same call in the memory's own scope found or changed it. If the backend refuses a name, that is
 neither a leak nor a pass.
 """
 

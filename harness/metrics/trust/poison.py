@@ -1,7 +1,7 @@
-"""What becomes of a rule when something contradicts it: is the contradiction stored, brought, and brought first?
+"""A rule and what contradicts it: is the contradiction stored, returned, and returned first?
 
-A topic's entries are the hits that are the rule or what contradicts it. A reader acts on the first of them in the
-order in which it reads.
+The entries of a topic are the hits that are the rule or contradict it. A reader acts on the first of them in its
+reading order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Is the memory that answers told from one that only begins like the question, where no date and no order helps?"""
+"""Ranking by meaning: is the right memory before one that begins like the question, if dates and order do not help?"""
 
 from __future__ import annotations
 

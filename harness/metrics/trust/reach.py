@@ -1,4 +1,4 @@
-"""What a transcript of the drill `deletion` shows: by which route each memory came back, and what was deleted."""
+"""A transcript of the drill `deletion`: by which routes each memory came back, and which memories were deleted."""
 
 from __future__ import annotations
 

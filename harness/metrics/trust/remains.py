@@ -1,4 +1,4 @@
-"""What a deletion leaves on disk, as measures: in declared layers, and in places that nobody declared."""
+"""What a deletion leaves on disk, as measures: in declared layers and in undeclared places."""
 
 from __future__ import annotations
 

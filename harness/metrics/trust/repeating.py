@@ -1,4 +1,4 @@
-"""What the first time does not show: many at once, asked again, changed again, asked in a word, and on later days.
+"""Repetition: many writes at once, questions and changes made again, questions of one word, and later days.
 
 A look that failed shows nothing: its case counts as bad, and as unanswered.
 """

@@ -1,4 +1,4 @@
-"""What takes another's place: one for several, a text with another end, a new memory after a deletion."""
+"""Replacement: one memory for several, a text with another end, a new memory after a deletion."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What a transcript of the drill `deletion` shows of the bytes: layer by layer, place by place, text and vector.
+"""Bytes in the drill `deletion`: which layers and places still show a deleted text or vector.
 
-A target counts if a layer showed it before the deletion, or shows it now. It is gone if no layer shows it; a layer
-that showed it and cannot be looked at any more does not say so. Where all seems gone but a layer cannot be looked at,
-or grew with the writes and shows nothing of them, nothing is measured. What no layer covers is a place like a layer:
-the drill's whole folder was looked at.
+A target counts if a layer showed it before the deletion, or shows it now. It is gone if no layer shows it; a layer that
+showed it and can no longer be read proves nothing. If all seems gone, but a layer cannot be read, or grew with the
+writes and shows none of them, nothing is measured. Files outside of all layers count as a layer: the drill's whole
+folder is searched.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Does anything still tell what was deleted, in other words and without its canary: a summary, a merged neighbour?
+"""Other memories that still tell a deleted one without its canary, such as a summary or a merged neighbour.
 
-Words that stand in a deleted memory and in no text that stays are its own. A hit that tells half of them, and does not
-show the memory itself, was made of it.
+Words of a deleted memory that stand in no remaining text are its own. A hit with half of them that does not show the
+memory itself was made of it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Is an incident undone, by a restored mark and by deleting what was bad, without losing or reviving anything else?
+"""Undoing an incident, by a restored mark or by deleting the bad memories, without losing or reviving anything else.
 
-The expected state is the mark without what was deleted since: that was erased by request. After a restore there are up
-to three looks: at once, after reopening, and after a second restore by another process. A memory must pass all of them.
+The expected state is the mark without what was deleted since, as that was erased by request. After a restore there are
+up to three looks: at once, after reopening, and after a second restore by another process. A memory must pass all of
+them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""One store, several agents: is what one wrote or deleted so for the others, in turn and at once?
+"""One store, several agents: does each see what another wrote or deleted, in turn and at once?
 
-In turn, a memory counts if its own text brought it where it was written. At once, every acknowledged write counts, as
-a second process may be why its own writer does not find it; the control is that own texts bring memories at all. A
-look that is missing shows the worst.
+In turn, a memory counts if its own text found it where it was written. At once, every acknowledged write counts, as a
+second process may be the reason why its own writer does not find it; the control is that own texts find memories at
+all. A missing look counts as the worst.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""How long calls take: half of them and nearly all, how long a store that was just opened takes to answer, and how much
-of a processor all of it takes.
+"""Times of calls: the median, the 95th and 99th percentile, the first answer after an opening, and processor time.
 
-A time is of the machine that played and differs between equal runs. What is asked first after an opening pays for what
-an SDK loads late; what is slow once in twenty is not seen in a median.
+A time depends on the machine that played and differs between equal runs. The first question after an opening pays for
+what an SDK loads late. A median does not show what is slow once in twenty calls.
 """
 
 from __future__ import annotations

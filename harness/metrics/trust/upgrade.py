@@ -1,8 +1,8 @@
-"""What a newer release makes of a store that an older one wrote: kept, found, changed, or wrong without a word.
+"""A newer release on the store of an older one: what it keeps, finds, changes, or silently gets wrong.
 
-A case counts if the older release did it well: it wrote a store in the same way, went on with it, and serves as the
-control. Where the newer one fails in a call, the case is unanswered: it was refused, and somebody was told. What it
-answers and gets wrong is wrong in silence.
+A case counts if the older release passed it as the control: it wrote a store in the same way and went on with it. If
+the newer release fails in a call, the case is unanswered, as somebody saw the refusal. A wrong answer is silently
+wrong.
 """
 
 from __future__ import annotations

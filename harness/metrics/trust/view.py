@@ -1,7 +1,7 @@
-"""A drill as its measures see it: what was acknowledged, every look at a memory, and which memories an answer shows.
+"""A drill as its measures see it: the acknowledged writes, every look at a memory, and which memories an answer shows.
 
 An answer shows a memory by its mark (`shown`), or brings it by its id or text (`brings`): each says when it is right.
-What only one drill needs derives from this view, in that drill's module.
+What only one drill needs is in that drill's module.
 """
 
 from __future__ import annotations

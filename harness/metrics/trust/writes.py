@@ -1,7 +1,7 @@
-"""What became of the writes of the drill `keeping`: acknowledged, there, listed, and visible when the backend says so.
+"""The writes of the drill `keeping`: acknowledged, present, listed, and visible when the backend says so.
 
-A write is there if any look brings it: the listing of its scope, its own id, its own text. Where all looks at it failed
-nobody knows. What only the listing leaves out is not lost; the listing is cut.
+A write is present if any look finds it: the listing of its scope, its id, or its own text. If all looks failed, nobody
+knows. A memory that only the listing leaves out is not lost; the listing is cut.
 """
 
 from __future__ import annotations

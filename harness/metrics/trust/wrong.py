@@ -1,8 +1,8 @@
-"""Wrong is not lost: an answer that shows another memory where the one that was stored should stand.
+"""Wrong answers: another memory appears in the place of the one that was stored.
 
-Two ways. Under the id of one memory stands the text of another, which was never acknowledged with it. Or the question
-of a memory's own text brings another one first, which its own text does not bring: an index answers with its
-neighbour's text. Whoever asks is told something that was said of another matter, and nothing tells him so.
+There are two ways. An id shows the text of another memory, which was never acknowledged under that id. Or the query
+with a memory's own text returns another memory first, which does not come back for its own text: an index answers with
+its neighbour's text. The caller gets a statement about another matter, without any sign of it.
 """
 
 from __future__ import annotations
