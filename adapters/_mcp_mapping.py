@@ -18,13 +18,15 @@ from harness.adapter import Layer, Trait, Verdict, VerdictKind
 
 FOLDER = Path(__file__).with_name("mcp_servers")
 """The mappings that come with us."""
-GIVEN = ("id", "text", "at", "kind", "scope", "source")
-"""What stands for an item in arguments; a place that is looked at has `scope`, a memory that is named has `id`."""
+GIVEN = ("id", "text", "at", "kind", "scope", "source", "path", "line")
+"""What stands for an item in arguments; a place that is looked at has `scope`, a memory that is named has `id`. `path`
+and `line` are those of its source, if it has any."""
+START = ("root", "gateway", "key", "dims", "work_tree")
+"""What stands in `command`, `env` and `cwd`."""
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "remember": GIVEN, "update": GIVEN, "recall": ("query", "k", "scope", "scopes", "at"),
     "entries": ("scope", "offset", "page", "limit"), "get": ("id", "scope"), "forget": ("id", "scope"),
     "supersede": (*GIVEN, "old", "olds"), "history": ("id", "scope"),
-    "env": ("root", "gateway", "key", "dims"),
 }  # fmt: skip
 ROW = ("id", "text", "score", "created", "scope", "source", "verdict", "by", "reason")
 MILLISECONDS = 10**11
@@ -41,20 +43,23 @@ class Tool:
         arguments: With {fields}: a value that is nothing else keeps its type.
         rows: Where the memories lie in its answer, as a path; "" is the whole answer.
         pattern: Or a regular expression that finds them in its text, with groups of the names of ROW.
-        row: Where a memory holds its parts, as paths.
-        missing: A regular expression: a failure that it matches means that there is no such memory; of `remember`, that
-            this text is held already, and not stored again.
+        row: Where a memory holds its parts, as paths. Of its verdict there may be several.
+        missing: A regular expression: a failure, or words in the place of rows, that it matches means that there is no
+            such memory; of `remember`, that this text is held already, and not stored again.
     """
 
     tool: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     rows: str | None = None
     pattern: str = ""
-    row: Mapping[str, str] = field(default_factory=dict)
+    row: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     missing: str = ""
 
     def uses(self, name: str) -> bool:
         return name in set(_list_fields(self.arguments))
+
+    def tells(self, part: str) -> bool:
+        return part in (re.compile(self.pattern).groupindex if self.pattern else self.row)
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,7 @@ class ServerMapping:
         packages: What the server needs installed, as an adapter's `packages`; none: its command is on PATH.
         command: How it is started.
         env: What its environment has beside, with {fields}.
+        cwd: Its working directory, with {fields}.
         storage: Layers below the root of a store: name, path and format.
         traits: What it can do that no tool shows: ranked, abstains, persistent, ...
         whole: A recall brings all that it finds, however many were asked for; else no more than `k` are taken.
@@ -78,15 +84,16 @@ class ServerMapping:
     tools: Mapping[str, Tool]
     packages: Sequence[str] = ()
     env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str = "{root}"
     traits: Sequence[str] = ()
     whole: bool = False
     failed: str = ""
     verdicts: Mapping[str, VerdictKind] = field(default_factory=dict)
 
     def returns(self, part: str) -> bool:
-        """Whether memories that come back hold it."""
-        recall = self.tools["recall"]
-        return part in (re.compile(recall.pattern).groupindex if recall.pattern else recall.row)
+        """Whether memories that come back hold it; what is found without its text comes back as `get` tells it."""
+        recall, get = self.tools["recall"], self.tools.get("get")
+        return recall.tells(part) or (get is not None and not recall.tells("text") and get.tells(part))
 
 
 def find_mapping(name: str) -> Path:
@@ -111,7 +118,7 @@ def read_mapping(path: Path) -> ServerMapping:
             "key", given, {each.name for each in fields(ServerMapping)} - {"path", "tools"} | FIELDS.keys() | {"row"}
         )
         row = given.pop("row", {})
-        tools = {name: _read_tool(name, given.pop(name), row) for name in FIELDS if name != "env" and name in given}
+        tools = {name: _read_tool(name, given.pop(name), row) for name in FIELDS if name in given}
         for name in ("remember", "recall"):
             if name not in tools:
                 raise ValueError(f"it has no table [{name}]")
@@ -120,7 +127,7 @@ def read_mapping(path: Path) -> ServerMapping:
         _check_names("verdict", verdicts.values(), get_args(VerdictKind))
         if given.get("whole") and "ranked" in given.get("traits", ()):
             raise ValueError("whole: what is ranked brings no more than it is asked for")
-        _check_names("field in env", _list_fields(given.get("env", {})), FIELDS["env"])
+        _check_start(given)
         storage = [Layer(*each) for each in given.pop("storage", ())]
         given["verdicts"] = {word.casefold(): kind for word, kind in verdicts.items()}
         return ServerMapping(path=str(path), tools=tools, storage=storage, **given)
@@ -133,11 +140,28 @@ def _read_tool(name: str, given: Mapping[str, Any], row: Mapping[str, str]) -> T
     own = {part: given[part] for part in ROW if part in given}
     found = Tool(row={**row, **own}, **{key: value for key, value in given.items() if key not in ROW})
     _check_names(f"part of a row in [{name}]", found.row, ROW)
+    for part, path in found.row.items():
+        texts = path if part == "verdict" and isinstance(path, list) else [path]
+        if not all(isinstance(each, str) for each in texts):
+            many = "a path, or several" if part == "verdict" else "one path"
+            raise ValueError(f"`{part}` in [{name}] must be {many}")
     _check_names(f"field in [{name}]", _list_fields(found.arguments), FIELDS[name])
     _check_names(f"group in [{name}]", re.compile(found.pattern).groupindex, ROW)
     if name in ("recall", "entries", "history") and found.rows is None and not found.pattern:
         raise ValueError(f"[{name}] says neither by rows nor by pattern where memories lie in the answer")
     return found
+
+
+def _check_start(given: Mapping[str, Any]) -> None:
+    """How a server is started: a checkout is lent to who declares that it reads one, and to nobody else."""
+    used = {key: {*_list_fields(given.get(key))} for key in ("command", "env", "cwd")}
+    for key, names in used.items():
+        _check_names(f"field in {key}", names, START)
+    where = next((key for key, names in used.items() if "work_tree" in names), None)
+    if where and "work_tree" not in given.get("traits", ()):
+        raise ValueError(f"{where}: {{work_tree}} needs the trait work_tree")
+    if not where and "work_tree" in given.get("traits", ()):
+        raise ValueError("traits: work_tree needs {work_tree} in command, env or cwd")
 
 
 def _check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
@@ -149,13 +173,22 @@ def _check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
 
 
 def fill(template: Any, values: Mapping[str, Any]) -> Any:
-    """A template with its fields filled in. One that is a field and nothing else becomes the value as it is."""
+    """A template with its fields filled in. One that is a field and nothing else becomes the value as it is.
+
+    A value of None is empty in a longer text, and else left out, and so is a list or a table that holds nothing else.
+    """
     if isinstance(template, str):
         alone = template[1:-1]
-        return values[alone] if template == f"{{{alone}}}" and alone in values else template.format_map(values)
+        if template == f"{{{alone}}}" and alone in values:
+            return values[alone]
+        return template.format_map({name: "" if value is None else value for name, value in values.items()})
     if isinstance(template, Mapping):
-        return {key: fill(part, values) for key, part in template.items()}
-    return [fill(part, values) for part in template] if isinstance(template, list) else template
+        filled = {key: part for key, each in template.items() if (part := fill(each, values)) is not None}
+        return filled if filled or not template else None
+    if isinstance(template, list):
+        parts = [part for each in template if (part := fill(each, values)) is not None]
+        return parts if parts or not template else None
+    return template
 
 
 def list_rows(tool: Tool, answer: Any, text: str) -> list[dict[str, Any]]:
@@ -164,7 +197,13 @@ def list_rows(tool: Tool, answer: Any, text: str) -> list[dict[str, Any]]:
         return [each.groupdict() for each in re.finditer(tool.pattern, text)]
     found = dig(answer, tool.rows or "")
     rows = found if isinstance(found, list) else [] if found is None else [found]
-    return [{part: dig(each, path) for part, path in tool.row.items()} for each in rows]
+    return [
+        {
+            part: dig(each, path) if isinstance(path, str) else [dig(each, one) for one in path]
+            for part, path in tool.row.items()
+        }
+        for each in rows
+    ]
 
 
 def read_date(value: Any, where: str) -> str | None:
@@ -186,8 +225,10 @@ def read_date(value: Any, where: str) -> str | None:
 
 
 def read_verdict(row: Mapping[str, Any], verdicts: Mapping[str, VerdictKind]) -> Verdict | None:
-    """What the server says of a memory, as far as the mapping knows its word."""
-    kind = verdicts.get(str(row.get("verdict")).casefold())
+    """What the server says of a memory: the first of its words that the mapping knows. `none`: there is no word."""
+    said = row.get("verdict")
+    words = said if isinstance(said, list) else [said]
+    kind = next((verdicts[word] for each in words if (word := str(each).casefold()) in verdicts), None)
     by, reason = (None if row.get(part) is None else str(row[part]) for part in ("by", "reason"))
     return Verdict(kind, by or None, reason or None) if kind else None
 

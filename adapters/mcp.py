@@ -79,36 +79,56 @@ class McpMemory(BaseMemory):
     def __init__(self, mapping: ServerMapping, space: Space) -> None:
         self.tools, self.failed, self.whole = mapping.tools, mapping.failed, mapping.whole
         self.reads = bool(self.tools.keys() & {"get", "entries"})
-        self.scoped, self.verdicts = mapping.returns("scope"), mapping.verdicts
+        self.scoped, self.scored, self.verdicts = mapping.returns("scope"), mapping.returns("score"), mapping.verdicts
+        self.looks, self.trees = "work_tree" in mapping.traits, space.work_trees
         given = {"root": space.root, "gateway": space.gateway, "key": space.key, "dims": str(space.dims)}
+        given["work_tree"] = next(iter(self.trees.values()), space.root)
         program, *rest = fill(mapping.command, given)
-        self.server = Client([find_program(program), *rest], {**os.environ, **fill(mapping.env, given)}, space.root)
+        environment = {**os.environ, **fill(mapping.env, given)}
+        self.server = Client([find_program(program), *rest], environment, fill(mapping.cwd, given))
 
     def ask(self, name: str, **values: Any) -> list[dict[str, Any]]:
         """The rows of the answer. Raises ToolError, also where the server says in words that the tool failed."""
         tool = self.tools[name]
         try:
-            answer, text = self.server.call(tool.tool, fill(tool.arguments, values))
+            answer, text = self.server.call(tool.tool, fill(tool.arguments, values) or {})
             if self.failed and (why := dig(answer, self.failed)):
                 raise ToolError(f"{tool.tool}: {why}")
+            if tool.missing and tool.rows is not None and isinstance(answer, str) and re.search(tool.missing, answer):
+                return []
         except ToolError as error:
             if tool.missing and re.search(tool.missing, str(error)):
                 return []
             raise
         return list_rows(tool, answer, text)
 
-    def hits(self, name: str, **values: Any) -> list[Hit]:
-        return [read_hit(row, name, self.verdicts) for row in self.ask(name, **values)]
+    def hits(self, name: str, **values: Any) -> Iterator[Hit]:
+        return self._read(name, self.ask(name, **values), values["scope"])
+
+    def _read(self, name: str, rows: Sequence[Mapping[str, Any]], place: str) -> Iterator[Hit]:
+        """Where the server tells no whole texts, each memory is read by its id, when it is asked for."""
+        for row in rows:
+            if row.get("text") is None and row.get("id") is not None and name != "get" and "get" in self.tools:
+                for whole in self.ask("get", id=row["id"], scope=row.get("scope") or place):
+                    told = {part: value for part, value in whole.items() if value is not None}
+                    yield read_hit({**row, **told}, "get", self.verdicts)
+            else:
+                yield read_hit(row, name, self.verdicts)
 
     def sees(self, hit: Hit, place: Scope) -> bool:
         """A memory whose scope the server does not say is seen from everywhere."""
         return not self.scoped or (hit.scope is not None and applies(hit.scope, place))
+
+    def can_look(self, scope: Scope) -> bool:
+        """Whether a path means to the server what was meant: one that reads a checkout reads that of one repository."""
+        return not self.looks or (bool(self.trees) and scope.repo in (None, *self.trees))
 
     def remember(self, items: Sequence[Item]) -> list[Ack]:
         return [self._write("remember", uuid4().hex, item) if item.text.strip() else Ack(()) for item in items]
 
     def _write(self, name: str, memory_id: str, item: Item, **more: Any) -> Ack:
         """A tool that answers no rows has stored it under the id that it was given."""
+        cited = item.source if item.source and self.can_look(item.scope) else Source()
         rows = self.ask(
             name,
             id=memory_id,
@@ -117,6 +137,8 @@ class McpMemory(BaseMemory):
             kind=item.kind,
             scope=name_scope(item.scope),
             source=label(item.source or Source(), confidence=item.confidence),
+            path=cited.path,
+            line=cited.line,
             **more,
         )
         tool = self.tools[name]
@@ -135,22 +157,22 @@ class McpMemory(BaseMemory):
         tool, places = self.tools["recall"], holding_at(scope)
         asked = {"query": query, "k": k, "at": at, "scopes": places}
         each = places if tool.uses("scope") else [""]
-        found = {hit.memory_id: hit for place in each for hit in self.hits("recall", **asked, scope=place)}
-        hits = [hit for hit in found.values() if self.sees(hit, scope)]
+        found: dict[str, Hit] = {}
+        for hit in (hit for place in each for hit in self.hits("recall", **asked, scope=place)):
+            if self.sees(hit, scope):
+                found.setdefault(hit.memory_id, hit)
+            if len(found) == k and not (self.scored or self.whole):
+                break
+        hits = list(found.values())
         if all(hit.score is not None for hit in hits):
             hits.sort(key=lambda hit: -(hit.score or 0.0))
         return hits if self.whole else hits[:k]
 
     def _list(self, place: str) -> Iterator[Hit]:
-        """Where the server lists no whole texts, each memory is read by its id."""
         tool = self.tools["entries"]
         for at in count():
             page = self.ask("entries", scope=place, offset=at * LIMIT, page=at + 1, limit=LIMIT)
-            for row in page:
-                if row.get("text") is None and "get" in self.tools:
-                    yield from self.hits("get", id=row.get("id"), scope=place)
-                else:
-                    yield read_hit(row, "entries", self.verdicts)
+            yield from self._read("entries", page, place)
             if len(page) < LIMIT or not (tool.uses("offset") or tool.uses("page")):
                 return
 
@@ -164,7 +186,7 @@ class McpMemory(BaseMemory):
         if not self.reads:
             raise Unsupported("get")
         if "get" in self.tools:
-            hits = iter(self.hits("get", id=memory_id, scope=name_scope(scope)))
+            hits = self.hits("get", id=memory_id, scope=name_scope(scope))
         elif self.tools["entries"].uses("scope"):
             hits = (hit for place in holding_at(scope) for hit in self._list(place))
         else:
@@ -176,8 +198,7 @@ class McpMemory(BaseMemory):
             raise Unsupported("update")
         if not item.text.strip() or (self.reads and self.get(scope, memory_id) is None):
             return Ack(())
-        self._write("update", memory_id, item)
-        return Ack((memory_id,))
+        return self._write("update", memory_id, item)
 
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
         if "supersede" not in self.tools:
