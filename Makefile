@@ -160,7 +160,7 @@ EMBEDDED := agents_md bm25 chroma chroma_plain chroma_server claude_memory codex
   mem0,store=faiss mem0,infer=true notes vector_file reference
 RELEASED := hindsight@1.1.0,infer=true hindsight@1.1.0 langgraph@3.1.2 langmem@0.0.30 memcite@1.0.1 memsearch@0.4.23 mcp@2026.8.31 \
   mcp@3.11.0,server=mempalace mcp@0.9.29,server=agentmemory claude_mem@13.25.3 claude_memory_tool@2.12.0 \
-  langgraph_postgres@3.2.0 mem0_pgvector@2.2.1 letta letta_blocks
+  mcp@0.9.0,server=okl langgraph_postgres@3.2.0 mem0_pgvector@2.2.1 letta letta_blocks
 CHECKED := $(EMBEDDED) $(if $(RELEASES),$(RELEASED))
 conform: .venv/.ready $(if $(and $(RELEASES),$(if $(and $(LETTA_BASE_URL),$(COLDWARM_POSTGRES_URL)),,1)),$(LETTA)/.ready)
 	@echo "checking adapters against the contract (some minutes on 2 cores; RELEASES=1: those of releases and servers, too)"
