@@ -228,6 +228,8 @@ class McpMemory(BaseMemory):
         return not self.reads or self.get(scope, memory_id) is None
 
     def forget_scope(self, scope: Scope) -> None:
+        if "forget" not in self.tools:
+            raise Unsupported("forget_scope")
         for hit in self.entries(scope):
             self.ask("forget", id=hit.memory_id, scope=name_scope(scope))
 

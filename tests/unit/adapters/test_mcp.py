@@ -200,6 +200,14 @@ def test_a_server_that_lists_nothing_and_reads_nothing_forgets_all_the_same(lend
     assert memory.forget(SHOP, list(ack.ids)) == [True] and memory.recall("queue", SHOP, 5, AT) == []
 
 
+def test_a_server_that_deletes_nothing_refuses_to_empty_a_scope(lend: Lend) -> None:
+    memory = lend(MAPPING[: MAPPING.index("[forget]")])
+    for refused in (lambda: memory.forget_scope(SHOP), lambda: memory.supersede(SHOP, [], item("the queue is redis"))):
+        with pytest.raises(Unsupported, match="forget"):
+            refused()
+    assert memory.entries(SHOP) == []
+
+
 @pytest.mark.parametrize(("more", "count"), [("", 2), ("whole = true\n", 5)])
 def test_more_than_was_asked_for_is_cut_unless_the_mapping_says_otherwise(lend: Lend, more: str, count: int) -> None:
     greedy = MAPPING.replace('most = "{k}" }', "most = 99 }").replace('"ranked", ', "")
