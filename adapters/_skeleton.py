@@ -133,6 +133,8 @@ class Skeleton(BaseAdapter):
     """Environment variables without which it cannot open, an API key for example. No log holds their values."""
     embeds = False
     """True if it cannot do without `harness.adapter.embed`: a run says at once that no embedder is installed."""
+    clients: ClassVar[Sequence[str]] = ()
+    """Languages in which an agent can use the memory: ("Python", "TypeScript"), or ("any",) for files, HTTP and MCP."""
     imports: ClassVar[Sequence[str]] = ()
     """Modules of the SDK that may be imported once for many opens, which is faster. HERE."""
 

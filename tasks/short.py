@@ -58,8 +58,8 @@ if passed == (answer in stale):
     sys.exit(f"with {answer} in {path} the tests {'pass' if passed else 'fail'}")
 print(answer)
 """
-"""Runs the tests with the value of the note in the real file, as the other checks of the job find it untouched. Prints the
-value if they pass and it is none of the stale ones, or the other way round."""
+"""Runs the tests with the value of the note in the real file, which the other checks of the job find untouched. Prints
+the value if they pass and it is none of the stale ones, or the other way round."""
 _SPOKEN = re.compile(r"[_./-]+|(?<=[a-z])(?=[A-Z])")
 
 

@@ -149,6 +149,20 @@ def _no_server(results: Results, board: Board, row: BoardRow) -> str:
     return "needs a server" if own and own.backend and own.backend.served else ""
 
 
+def _client(*languages: str) -> Rule:
+    """An agent in another language than these can use it; with one language, an agent in that one."""
+
+    def rule(results: Results, board: Board, row: BoardRow) -> str:
+        own = results.backends.get(row.key)
+        clients = own.backend.clients if own and own.backend else ()
+        if not clients:
+            return UNKNOWN
+        fits = languages[0] in clients if len(languages) == 1 else bool({*clients} - {*languages})
+        return "" if fits or "any" in clients else f"clients in {words.join_words(clients)} only"
+
+    return rule
+
+
 def _no_model(results: Results, board: Board, row: BoardRow) -> str:
     """By what it declares, and by the calls of chat models that were counted."""
     own = results.backends.get(row.key)
@@ -190,6 +204,8 @@ NEEDS = (
     Need("kept", "Whatever was written is kept", (_column("kept"),)),
     Need("undo", "A planted memory can be taken back", (_column("poison"),)),
     Need("reset", "All of one user or project can be deleted at once", (_declares("forget_scope"),)),
+    Need("typescript", "The agent is written in TypeScript", (_client("TypeScript"),)),
+    Need("languages", "The agent is written in neither Python nor TypeScript", (_client("Python", "TypeScript"),)),
     Need("inspected", "Its stored bytes can be inspected", (_inspected,)),
 )
 

@@ -100,6 +100,27 @@ def test_what_nobody_measured_is_no_reason_against_a_row() -> None:
     assert told["told"]["offline"] == ("a chat model inside rewrites what it is told", True)
 
 
+def test_the_language_of_an_agent_leaves_out_who_has_no_client_for_it() -> None:
+    clients = {
+        "files": ("any",),
+        "node": ("Python", "TypeScript"),
+        "go": ("Python", "Go"),
+        "own": ("Python",),
+        "old": (),
+    }
+    found = made({name: [(5, 2000.0)] * 4 for name in clients})
+    rows = {
+        name: row.model_copy(update={"backend": row.backend.model_copy(update={"clients": clients[name]})})
+        for name, row in found.backends.items()
+        if row.backend is not None and name in clients
+    }
+    told = choose(found.model_copy(update={"backends": {**found.backends, **rows}}))
+    assert {name for name in clients if "typescript" not in told[name]} == {"files", "node"}
+    assert {name for name in clients if "languages" not in told[name]} == {"files", "go"}
+    assert told["own"]["typescript"] == ("clients in Python only", True)
+    assert told["old"]["languages"] == ("not measured", False)
+
+
 def test_what_did_not_run_stands_last_and_says_why() -> None:
     found = made({"sound": [(5, 2000.0)] * 4})
     absent = Unplayed(backend="gone", reason="no server", allowed=True)
