@@ -14,7 +14,7 @@ from harness.cli.common import COULD_NOT_RUN, FOLDER, shorten, stop, tell, write
 @click.option("--measure", "measures", metavar="NAME", multiple=True, help="Of stories or of a drill; repeatable.")
 @click.option("--html", "page", type=FOLDER, help="Write a page with a chart for each measure there, too.")
 def trend(runs: tuple[Path, ...], measures: tuple[str, ...], page: Path | None) -> None:
-    """Show how measures moved from run to run, or from release to release.
+    """Show how measures moved over runs or releases.
 
     RUN is a run (a folder or packed), a results.json or a baseline; they stand in the order of their dates. A line
     joins runs that were played alike; where they were not, it says why. One run alone is shown over the releases that

@@ -45,7 +45,7 @@ OUT_OF_REACH: Mapping[str, str] = {
         (
             "MarksOnly", "MarksInMemory", "MarksTodayByTheClock", "MarksForAllTime", "MarksTheFirstOnly",
             "MarksEveryTextAlike", "MarkedTakePlaces", "MarkLosesTheSource", "MarkLosesTheConfidence",
-            "MarkStandsInTheText", "KeepsTheMarkedForTheRecord",
+            "MarkStandsInTheText", "KeepsTheMarkedForTheRecord", "ForgetsAScopeButItsEnded", "RestoresWithoutTheMarks",
         ),
         "sequences mark nothing as ended"),
     "CompactsTooMuch": "sequences delete few memories by id in one store",

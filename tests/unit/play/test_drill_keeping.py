@@ -220,6 +220,7 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
         *(f"day {day}" for day in (*repeating.AFTER, *repeating.AT_LAST)),
         "former", "former until", "marked", "marked since", "marked until", "marked standing",
         "reopened since", "reopened until", "reopened standing", "unmarked", "gone",
+        "restored", "restored since", "emptied", "emptied until",
         "kinds", "other kinds", "kinds again",
         "subjects", "asked first", "asked little", "asked often",
     ]  # fmt: skip
