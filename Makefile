@@ -104,7 +104,7 @@ ROWS := none refusal random full_context notes agents_md bm25 bm25,variant=okapi
 # Its namespaces are names as they come, as a quickstart has them, and LangGraph raises where one holds a period: a drill's does.
 REFUSES := langgraph_plain@3.1.2=1
 bench-all: .venv/.ready $(if $(and $(LETTA_BASE_URL),$(COLDWARM_POSTGRES_URL)),,$(LETTA)/.ready)
-	@echo "playing one story of each kind, and the drills, against every row (at most 45 minutes on 2 cores; each row for"
+	@echo "playing one story of each kind, and the drills, against every row (an hour or two on 2 cores; each row for"
 	@echo "seconds: make bench-all BENCH='-s forgotten-runbook -n 0 -d none -j 2')"
 	@$(BIN)/coldwarm run $(ROWS:%=-b %) --chat stand-in --allow-faults $(REFUSES) $(BENCH)
 

@@ -44,8 +44,8 @@ def _list_marked(view: DrillView) -> frozenset[str]:
     )
 
 
-def _succeeded(view: DrillView, op: Op) -> bool:
-    return any(not call.fault for _, call in view.transcript.calls(op))
+def _succeeded(view: DrillView, op: Op, step: str) -> bool:
+    return any(not call.fault for _, call in view.transcript.calls(op, step))
 
 
 def _measure(view: DrillView, cases: list[Case], *, expected: bool) -> Measure:
@@ -59,7 +59,7 @@ def deprecated_recalled(transcript: Transcript) -> Measure:
         return lacking
     view = DrillView.of(transcript)
     marked = _list_marked(view)
-    steps = ("marked", "reopened", *(["restored"] if _succeeded(view, "restore") else []))
+    steps = ("marked", "reopened", *(["restored"] if _succeeded(view, "restore", "restored") else []))
     cases = [case for step in steps for case in _ask(view, f"{step} since", "marked")]
     return _measure(view, [case for case in cases if case[1] in marked], expected=False)
 
@@ -111,7 +111,7 @@ def deprecated_undeleted(transcript: Transcript) -> Measure:
     marked = _list_marked(view)
     gone = marked & {deed.piece.name for deed in view.forgotten("gone")}
     cases = [case for case in _ask(view, "gone", "marked") if case[1] in gone]
-    if _succeeded(view, "forget_scope"):
+    if _succeeded(view, "forget_scope", "emptied"):
         cases += [case for case in _ask(view, "emptied until", "marked") if case[1] in marked]
     return _measure(view, cases, expected=False)
 
