@@ -9,11 +9,11 @@ from typing import ClassVar
 from adapters._base import moment
 from adapters.reference import ADD, END, LISTED
 from harness.adapter import Ack, Hit, Item, Scope
-from harness.play.drills import deprecating
 from harness.selftest.planted.base import Planted, ReferenceMemory
 
 LONG_AGO = "0002-01-01T00:00:00+00:00"
-ENDED = moment(deprecating.ENDED)
+ENDED = moment("2025-09-15T23:30:00-05:00")
+"""The drill's own, which no child may import."""
 
 
 class MarksOnly(Planted):
