@@ -11,7 +11,7 @@ from typing import Literal
 from harness.machine.containment import find_degree
 from harness.machine.modules import import_all
 from harness.metrics.trust import BY_CHANCE
-from harness.metrics.trust.speed import TAILS
+from harness.metrics.trust.speed import UNSTEADY
 from harness.model.results import count_reused
 from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured
 from harness.selftest import allowed, planted
@@ -205,7 +205,7 @@ def _find_beside(fault: PlantedFault, moves: Mapping[str, Move], families: Mappi
     return [
         name
         for name, move in moves.items()
-        if not {name, families[name]} & named and not (name in TAILS and move == "worse")
+        if not {name, families[name]} & named and not (name in UNSTEADY and move == "worse")
     ]
 
 
