@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from importlib.util import resolve_name
 from pathlib import Path
@@ -64,7 +64,8 @@ class Checkout:
         beside = [""] if _ALL in words else [each for each in words if each.partition("/")[0] in self._beside]
         kept = (*ALWAYS, *beside, *([GOLDEN] if words & {"golden", "tests"} else []))
         able = [file for file in self.files if file == test or not _lies_in(file, apart)]
-        return [file for file in able if file in imported or _lies_in(file, kept) or _is_data(file)]
+        rooms = {_find_room(each) for each in imported}
+        return [file for file in able if file in imported or _lies_in(file, kept) or _is_data(file, rooms)]
 
     @cached_property
     def _beside(self) -> frozenset[str]:
@@ -125,9 +126,16 @@ class Checkout:
                 yield from filter(Path.is_file, (place / "__init__.py", place.with_suffix(".py")))
 
 
-def _is_data(file: str) -> bool:
-    """Whether it is no module, and lies where modules read it."""
-    return file.startswith(("harness/", "tests/")) and not file.startswith(GOLDEN) and not file.endswith(".py")
+def _is_data(file: str, rooms: Collection[str]) -> bool:
+    """Whether it is no module, and lies where modules of these rooms read it."""
+    ours = file.startswith(("harness/", "tests/")) and not file.startswith(GOLDEN) and not file.endswith(".py")
+    return ours and _find_room(file) in rooms
+
+
+def _find_room(file: str) -> str:
+    """`harness/selftest` of all that lies below it, `tests/unit/report` likewise, else the folder."""
+    parts = Path(file).parent.parts
+    return "/".join(parts[: 3 if parts[:1] == ("tests",) else 2])
 
 
 def _lies_in(file: str, names: Iterable[str]) -> bool:

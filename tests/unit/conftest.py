@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from harness.log.folder import Folder
-from harness.model.results import Results
 from tasks.loader import ScenarioError, load, validate
 
 Tree = Mapping[str, str]
@@ -107,10 +106,3 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     from tests.support.runs import run
 
     return run(tmp_path_factory.mktemp("run"))
-
-
-@pytest.fixture(scope="module")
-def results(folder: Folder) -> Results:
-    from harness.compare import statements
-
-    return statements.compute_results(folder)

@@ -22,7 +22,9 @@ FILES = {
     "harness/report/inks.py": "BLACK = 1\n",
     "reports/gates.toml": "",
     "reports/templates/page.html": "",
+    "harness/report/shades.json": "{}",
     "harness/mine/history.py": "DEPTH = 1\n",
+    "harness/mine/worth.json": "{}",
     "docs/guide.md": "# Guide\n",
     "docs/calibration.md": "# Calibration\n",
     "tests/support/fakes.py": "ONE = 1\n",
@@ -84,8 +86,10 @@ def project(pytester: pytest.Pytester, tmp_path_factory: pytest.TempPathFactory)
         ("tests/unit/test_it.py", "passed"),
         ("requirements.lock", "passed"),
         ("reports/templates/page.html", "passed"),  # of the page, which it imports
+        ("harness/report/shades.json", "passed"),  # beside what it imports
         ("reports/gates.toml", BEFORE),
         ("harness/mine/history.py", BEFORE),
+        ("harness/mine/worth.json", BEFORE),
         ("docs/guide.md", BEFORE),
         ("README.md", BEFORE),
         ("tests/unit/test_other.py", BEFORE),
