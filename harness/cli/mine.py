@@ -163,14 +163,21 @@ def _tell_found(mined: Mined, *, asked: bool) -> None:
 
 
 def _tell_tested(judge: TestJudge) -> None:
-    from harness.report.words import format_count
+    from harness.report.words import format_count, make_visible
 
     tell(
         f"The tests judge {judge.judged} of {format_count(judge.tried, 'decision')} that were tried; "
         "of the others a check reads the real file."
     )
+    if judge.unsteady:
+        tell(f"Of {format_count(judge.unsteady, 'decision')} they judged otherwise when run again, and judge nothing.")
     if judge.failing:
-        tell(f"At {format_count(len(judge.failing), 'commit')} they fail without any change, and judge nothing.")
+        told = make_visible(next(iter(judge.failing.values())), 160)
+        tell(
+            f"At {format_count(len(judge.failing), 'commit')} they fail without any change, and judge nothing"
+            f"{f': {told}' if told else '.'}"
+        )
+        tell("They see the work tree, the system's programs and the Python that runs coldwarm, and no network.")
 
 
 def _list_spoken(folder: Path, repository: str) -> Iterator[Spoken]:

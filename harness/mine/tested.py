@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from harness.log.parts import Check
 from harness.mine.stories import MinedStory
 from harness.model.scenario import MINED, Scenario
 from harness.repo.checkout import Repo
-from harness.repo.checks import WorkTrees
+from harness.repo.checks import WorkTrees, repeat
 from tasks import proofs, short
+
+_TELLING = re.compile(r"\w(Error|Exception)\b|\berror:|^(FAILED|ERROR|FAIL) |not found|no such", re.IGNORECASE)
+AGAIN = 3
+"""How often tests are run once more with each value that they tell apart: one that fails now and then tells nothing."""
+FAIL = " the tests fail"
+"""How the check ends what it says of tests that fail (`tasks/short.py`)."""
 
 
 @dataclass
@@ -20,15 +28,17 @@ class TestJudge:
     Attributes:
         command: As words; it runs without network in a work tree.
         judged, tried: Decisions that it judges, of those that were tried.
-        failing: Commits at which it fails as they are, so that it judges nothing there.
+        unsteady: Decisions that it judged, and not again.
+        failing: Commits at which it fails as they are, so that it judges nothing there -> what it says of that.
     """
 
     command: tuple[str, ...]
     judged: int = 0
     tried: int = 0
+    unsteady: int = 0
 
     def __post_init__(self) -> None:
-        self.failing, self._work_trees = set[str](), WorkTrees()
+        self.failing, self._work_trees = dict[str, str](), WorkTrees()
 
     def judge(self, repo: Repo, story: MinedStory) -> MinedStory:
         """The story with `tests` in each decision that the command tells apart."""
@@ -61,7 +71,20 @@ class TestJudge:
             done = self._work_trees.do(repo, session.commit, job, {decision.id: option.value})
             if decision.judge(done.checks[0].exit, done.checks[0].value) != option.verdict:
                 if option.verdict == "right":
-                    self.failing.add(session.commit)
+                    self.failing[session.commit] = _find_reason(done.checks[0])
                 return False
+        for option in decision.options:
+            for (check,) in repeat(repo, session.commit, job, {decision.id: option.value}, AGAIN):
+                if decision.judge(check.exit, check.value) != option.verdict:
+                    self.unsteady += 1
+                    return False
         self.judged += 1
         return True
+
+
+def _find_reason(check: Check) -> str:
+    """The last line that names an error, else the last one, of the tests themselves: behind it the check says that they
+    fail."""
+    lines = [line.strip() for line in check.output.splitlines() if line.strip() and not line.endswith(FAIL)]
+    telling = [line for line in lines if _TELLING.search(line)]
+    return (telling or lines or [""])[-1]

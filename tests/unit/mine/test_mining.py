@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli.mine import mine
-from harness.mine import exclusions, mining, review_page, shapes
+from harness.log.parts import Check
+from harness.mine import exclusions, mining, review_page, shapes, tested
 from harness.mine.mining import MineError
 from harness.repo.names import find_head
 from harness.repo.series import FixtureError
@@ -390,10 +391,30 @@ def test_tests_of_the_repository_judge_what_they_tell_apart(foreign: Foreign, tm
     assert "prints nothing" in problem
 
 
+def test_tests_that_fail_now_and_then_judge_nothing(
+    foreign: Foreign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live(foreign)
+    (lane,) = [
+        each for each in mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache").candidates
+        if "lane" in each.what
+    ]  # fmt: skip
+    monkeypatch.setattr(tested, "repeat", lambda *_: [(Check(decision="", command=(), exit=1, value=None, output=""),)])
+    command = f"grep -q {lane.stands[-1].value} {lane.file}"
+    code, said = run(foreign.path, "--to", tmp_path / "suite", "--tests", command)
+    assert code == 0 and "The tests judge 0 of 5 decisions that were tried" in said, said
+    assert "Of 2 decisions they judged otherwise when run again, and judge nothing." in said, said
+    (file,) = loader.find(tmp_path / "suite")
+    assert "tests = [" not in file.read_text()
+
+
 def test_tests_that_fail_as_they_are_judge_nothing_and_it_is_said(foreign: Foreign, tmp_path: Path) -> None:
     live(foreign)
     code, said = run(foreign.path, "--to", tmp_path / "suite", "--tests", "false")
     assert code == 0 and "The tests judge 0 of 2 decisions" in said, said
-    assert "At 2 commits they fail without any change" in said
+    assert "At 2 commits they fail without any change, and judge nothing.\nThey see the work tree" in said
+    command = "sh -c 'echo no such module; echo >&2; exit 1'"
+    code, said = run(foreign.path, "--to", tmp_path / "third", "--tests", command)
+    assert code == 0 and "fail without any change, and judge nothing: no such module\n" in said, said
     code, said = run(foreign.path, "--to", tmp_path / "other", "--tests", "pytest 'half")
     assert code == 2 and said == "coldwarm: --tests: No closing quotation\n"
