@@ -1,6 +1,7 @@
 # make bench   sets up .venv from the lock, plays one story of each kind, prints the table, says where the report is
 # make bench-full  plays all stories, without noise as well, and drills of full size; Letta, too, once `make letta` installed it
 # make bench-all   plays every row that a machine with two cores can play, Letta and releases in environments among them
+# make trend   plays the last releases of three backends in one run, and draws what moved: reports/trend.html
 # make board   makes README's table, that of every row and the page of one run: make board RUN=reports/out/latest
 # make test    the tests, without the slow ones and the browser's;   make slow   those;   make test-all   every test
 # make selftest   proves suite and measures: what was played before under the same conditions is scored anew (COLDWARM_FRESH=1 plays it)
@@ -54,7 +55,7 @@ AS_A_PLACE := --config-settings editable_mode=compat
 UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|setuptools|sklearn|sqlalchemy)/
 
 .PHONY: bench board bench-all bench-full bench-letta bench-local-model bench-mem0 bench-short bench-ways browser calibration chromium clean conform \
-  contained golden letta lint lock mutants sample selftest site slow speed static test test-all
+  contained golden letta lint lock mutants sample selftest site slow speed static test test-all trend
 .DEFAULT_GOAL := bench
 
 .venv/.ready: requirements.lock installer.lock pyproject.toml
@@ -107,6 +108,14 @@ bench-all: .venv/.ready $(if $(and $(LETTA_BASE_URL),$(COLDWARM_POSTGRES_URL)),,
 	@echo "playing one story of each kind, and the drills, against every row (an hour or two on 2 cores; each row for"
 	@echo "seconds: make bench-all BENCH='-s forgotten-runbook -n 0 -d none -j 2')"
 	@$(BIN)/coldwarm run $(ROWS:%=-b %) --chat stand-in --allow-faults $(REFUSES) $(BENCH)
+
+# Releases are resolved by uv, each in an environment of its own. Letta's client can be added where `make letta` installed its
+# server: make trend LADDERS="letta@1.12.0 letta@1.12.1" takes most of an hour.
+LADDERS := chroma@1.0.20 chroma@1.3.7 chroma@1.5.9 mem0@2.0.4 mem0@2.1.0 mem0@2.2.1 langgraph@3.0.0 langgraph@3.1.0 langgraph@3.1.2
+trend: .venv/.ready
+	@echo "playing three releases of Chroma, Mem0 and LangGraph: one story of each kind, and the drills (half an hour on 2 cores)"
+	@$(BIN)/coldwarm run -b none $(LADDERS:%=-b %) $(BENCH) --out .cache/trend
+	@$(BIN)/coldwarm trend .cache/trend/latest --html reports/trend.html
 
 # What passed is not played again until something changes that it reaches: COLDWARM_FRESH=1 make test plays all.
 test slow test-all: export COLDWARM_PROOFS := $(or $(COLDWARM_PROOFS),$(CURDIR)/.cache/proofs)
