@@ -1,7 +1,7 @@
 # make bench   sets up .venv from the lock, plays one story of each kind, prints the table, says where the report is
 # make bench-full  plays all stories, without noise as well, and drills of full size; Letta, too, once `make letta` installed it
 # make bench-all   plays every row that a machine with two cores can play, Letta and releases in environments among them
-# make trend   plays the last releases of three backends in one run, and draws what moved: reports/out/trend.html
+# make trend   plays the last releases of three backends in one run, and draws what moved: .cache/trend/latest/trend.html
 # make board   makes README's table, that of every row and the page of one run: make board RUN=reports/out/latest
 # make test    the tests, without the slow ones and the browser's;   make slow   those;   make test-all   every test
 # make selftest   proves suite and measures: what was played before under the same conditions is scored anew (COLDWARM_FRESH=1 plays it)
@@ -115,7 +115,7 @@ LADDERS := chroma@1.0.20 chroma@1.3.7 chroma@1.5.9 mem0@2.0.4 mem0@2.1.0 mem0@2.
 trend: .venv/.ready
 	@echo "playing three releases of Chroma, Mem0 and LangGraph: one story of each kind, and the drills (half an hour on 2 cores)"
 	@$(BIN)/coldwarm run -b none $(LADDERS:%=-b %) $(BENCH) --out .cache/trend
-	@$(BIN)/coldwarm trend .cache/trend/latest --html reports/out/trend.html
+	@$(BIN)/coldwarm trend .cache/trend/latest --html .cache/trend/latest/trend.html
 
 # What passed is not played again until something changes that it reaches: COLDWARM_FRESH=1 make test plays all.
 test slow test-all: export COLDWARM_PROOFS := $(or $(COLDWARM_PROOFS),$(CURDIR)/.cache/proofs)
