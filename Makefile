@@ -109,11 +109,10 @@ bench-all: .venv/.ready $(if $(and $(LETTA_BASE_URL),$(COLDWARM_POSTGRES_URL)),,
 	@echo "seconds: make bench-all BENCH='-s forgotten-runbook -n 0 -d none -j 2')"
 	@$(BIN)/coldwarm run $(ROWS:%=-b %) --chat stand-in --allow-faults $(REFUSES) $(BENCH)
 
-# Releases are resolved by uv, each in an environment of its own. Letta's client can be added where `make letta` installed its
-# server: make trend LADDERS="letta@1.12.0 letta@1.12.1" takes most of an hour.
+# Releases are resolved by uv, each in an environment of its own. Other ones: make trend LADDERS="chroma@1.5.5 chroma@1.5.9"
 LADDERS := chroma@1.0.20 chroma@1.3.7 chroma@1.5.9 mem0@2.0.4 mem0@2.1.0 mem0@2.2.1 langgraph@3.0.0 langgraph@3.1.0 langgraph@3.1.2
 trend: .venv/.ready
-	@echo "playing three releases of Chroma, Mem0 and LangGraph: one story of each kind, and the drills (half an hour on 2 cores)"
+	@echo "playing releases side by side: one story of each kind, and the drills (seconds: make trend BENCH='-s forgotten-runbook -n 0 -d none')"
 	@$(BIN)/coldwarm run -b none $(LADDERS:%=-b %) $(BENCH) --out .cache/trend
 	@$(BIN)/coldwarm trend .cache/trend/latest --html .cache/trend/latest/trend.html
 

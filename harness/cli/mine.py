@@ -172,11 +172,8 @@ def _tell_tested(judge: TestJudge) -> None:
     if judge.unsteady:
         tell(f"Of {format_count(judge.unsteady, 'decision')} they judged otherwise when run again, and judge nothing.")
     if judge.failing:
-        told = make_visible(next(iter(judge.failing.values())), 160)
-        tell(
-            f"At {format_count(len(judge.failing), 'commit')} they fail without any change, and judge nothing"
-            f"{f': {told}' if told else '.'}"
-        )
+        told = make_visible(next(iter(judge.failing.values())))
+        tell(f"At {format_count(len(judge.failing), 'commit')} they fail without any change, and judge nothing: {told}")
         tell("They see the work tree, the system's programs and the Python that runs coldwarm, and no network.")
 
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.log.parts import Check
 from harness.mine.stories import MinedStory
 from harness.model.scenario import MINED, Scenario
 from harness.repo.checkout import Repo
 from harness.repo.checks import WorkTrees, repeat
+from harness.selftest.job_checks import find_reason
 from tasks import proofs, short
 
-_TELLING = re.compile(r"\w(Error|Exception)\b|\berror:|^(FAILED|ERROR|FAIL) |not found|no such", re.IGNORECASE)
 AGAIN = 3
 """How often tests are run once more with each value that they tell apart: one that fails now and then tells nothing."""
-FAIL = " the tests fail"
-"""How the check ends what it says of tests that fail (`tasks/short.py`)."""
 
 
 @dataclass
@@ -71,7 +67,7 @@ class TestJudge:
             done = self._work_trees.do(repo, session.commit, job, {decision.id: option.value})
             if decision.judge(done.checks[0].exit, done.checks[0].value) != option.verdict:
                 if option.verdict == "right":
-                    self.failing[session.commit] = _find_reason(done.checks[0])
+                    self.failing[session.commit] = find_reason(done.checks[0])
                 return False
         for option in decision.options:
             for (check,) in repeat(repo, session.commit, job, {decision.id: option.value}, AGAIN):
@@ -80,11 +76,3 @@ class TestJudge:
                     return False
         self.judged += 1
         return True
-
-
-def _find_reason(check: Check) -> str:
-    """The last line that names an error, else the last one, of the tests themselves: behind it the check says that they
-    fail."""
-    lines = [line.strip() for line in check.output.splitlines() if line.strip() and not line.endswith(FAIL)]
-    telling = [line for line in lines if _TELLING.search(line)]
-    return (telling or lines or [""])[-1]

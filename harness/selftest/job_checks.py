@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from harness.log.parts import Check
@@ -13,6 +14,7 @@ from harness.repo.checks import Work, WorkTrees
 from harness.selftest.proof import Count, ScenarioProof
 
 Values = Mapping[str, str | None]
+_ERROR = re.compile(r"\w(Error|Exception)\b|\berror:|^(FAILED|ERROR|FAIL) |not found|no such", re.IGNORECASE)
 TIMES = 20
 """How often a hidden test is run to see whether it is flaky."""
 
@@ -44,15 +46,16 @@ def _prints_wanted(
     check = next(check for check in work.checks if check.decision == decision.id)
     if check.value == wanted:
         return True
-    last = f": {line}" if check.exit and (line := _read_last_line(check)) else ""
+    last = f": {line}" if check.exit and (line := find_reason(check)) else ""
     outcome = f"prints '{check.value}'" if check.value is not None else f"prints nothing (exit {check.exit}{last})"
     proof.breach(f"jobs.{job.id}.{decision.id}.check", f"{outcome} {when}, not {wanted or 'nothing'}")
     return False
 
 
-def _read_last_line(ran: Check) -> str:
-    """What a command said last, as it may tell why it failed."""
-    return next((line.strip() for line in reversed(ran.output.splitlines()) if line.strip()), "")[:200]
+def find_reason(ran: Check) -> str:
+    """What a command said of why it failed: the last line that names an error, else the last one."""
+    lines = [line.strip() for line in ran.output.splitlines() if line.strip()]
+    return next((line for line in reversed(lines) if _ERROR.search(line)), lines[-1] if lines else "")[:200]
 
 
 def _run_repeatedly(proof: ScenarioProof, job: Job, work: Work) -> None:
@@ -105,7 +108,7 @@ def _passes(proof: ScenarioProof, job: Job, when: str, work: Work) -> bool:
     for ran in work.visible:
         if ran.exit:
             words = " ".join(ran.command)
-            proof.breach(f"jobs.{job.id}.visible", f"'{words}' exits {ran.exit} {when}: {_read_last_line(ran)}")
+            proof.breach(f"jobs.{job.id}.visible", f"'{words}' exits {ran.exit} {when}: {find_reason(ran)}")
             return False
     return True
 
