@@ -92,6 +92,8 @@ class Profile(Model):
         own_file: Path below its home of the file that it reads into each session by itself; empty: it has none.
         memory: Of the warm arm alone.
         steps, tokens, seconds: What a job may take: calls of the model, tokens by our own count, time.
+        prompt_tokens: What a job takes, for the estimate before a paid run: of the shipped ones, as measured with the
+            stand-in (docs/agents.md).
     """
 
     name: str = ""
@@ -113,6 +115,7 @@ class Profile(Model):
     steps: int = Field(60, ge=1, le=1000)
     tokens: int = Field(1_500_000, ge=1)
     seconds: int = Field(900, ge=1, le=36_000)
+    prompt_tokens: int = Field(80_000, ge=1)
 
     @field_validator("packages")
     @classmethod

@@ -20,6 +20,7 @@ from harness.backend.environments import Environment
 from harness.backend.python import find
 from harness.machine import bubblewrap, command, ports
 from harness.machine.command import Finished
+from harness.repo import programs
 
 TREE, HOME, SOCKETS = Path("/srv/agent/checkout"), Path("/srv/agent/home"), Path("/srv/agent/run")
 """Where the program sees them in a sandbox: the same in every job, so that a recording is found again."""
@@ -163,13 +164,17 @@ class Job:
         own = self.environment.folder if self.environment else None
         found = [home / "bin", *([own / "bin", own / "node_modules" / ".bin"] if own else [])]
         outside = [] if own else os.environ.get("PATH", "").split(os.pathsep)
-        return [*map(str, found), *outside, str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]
+        return [*map(str, found), *outside, programs.list_path()]
 
     def _wrap(self) -> list[str]:
         """Neither stories nor fixtures are there, though they may lie beside our own packages."""
         return bubblewrap.wrap(
             self.tree,
-            [*([self.environment.folder] if self.environment else []), *self.profile.list_reads()],
+            [
+                *([self.environment.folder] if self.environment else []),
+                *self.profile.list_reads(),
+                *programs.list_reads(),
+            ],
             TREE,
             {self.home: HOME},
             {self.sockets: SOCKETS},

@@ -170,15 +170,17 @@ def load_stories(
     tasks: Path, fixtures: Path, names: tuple[str, ...], split: Split, held_seed: int = 0
 ) -> list[tuple[Scenario, Repo]]:
     from harness.machine import shortage
+    from harness.repo import programs
     from harness.repo.checkout import FixtureError
     from tasks import loader, suite
 
     if names == ("none",):
         return []
     try:
+        programs.find_environment()
         files = suite.of_split(loader.find(tasks, names), tasks, split, held_seed)
         return loader.load(files, fixtures, paths.cache_root())
-    except (loader.ScenarioError, FixtureError) as error:
+    except (loader.ScenarioError, FixtureError, programs.ProgramsError) as error:
         if lack := shortage.explain_error(error, paths.cache_root()):
             stop(f"{paths.cache_root()}: {lack}", COULD_NOT_RUN)
         stop(error)
@@ -186,7 +188,7 @@ def load_stories(
 
 def leave_out(stories: list[tuple[Scenario, Repo]]) -> list[tuple[Scenario, Repo]]:
     """The stories whose programs are installed, to be played; the others are named. Without any left, it ends here."""
-    from harness.repo.checks import find_missing
+    from harness.repo.programs import find_missing
 
     lacking = {story.id: missing for story, _ in stories if (missing := find_missing(story))}
     for name, missing in lacking.items():

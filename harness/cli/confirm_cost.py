@@ -36,8 +36,8 @@ def ask(
     Args:
         price: Of a million tokens, prompt and completion; None: nobody said.
     """
+    from harness.cli.estimate import estimate
     from harness.model.prices import Price
-    from harness.play.estimate import estimate
     from harness.report.words import make_plain
 
     if selection.chat is None or selection.chat.answers != "model":

@@ -101,10 +101,7 @@ def mine(
     Example: coldwarm mine ../our-service --to our-suite
              coldwarm run --suite our-suite -b chroma -d none
     """
-    import shlex
-
     from harness.mine import mining, review_page, review_sample
-    from harness.mine.tested import TestJudge
     from harness.repo.checkout import FixtureError
     from harness.report.progress import say_during
     from harness.sessions.folder import SessionsError
@@ -114,10 +111,7 @@ def mine(
     day = since.replace(tzinfo=UTC) if since else None
     wanted = mining.Wanted(min_worth, day, below)
     kept = None
-    try:
-        judge = TestJudge(tuple(shlex.split(tests))) if tests else None
-    except ValueError as error:
-        stop(f"--tests: {error}")
+    judge = _open_judge(tests) if tests else None
     try:
         if folder is not None:
             mining.check_free(folder)
@@ -144,6 +138,21 @@ def mine(
         stop(error)
 
 
+def _open_judge(tests: str) -> TestJudge:
+    import shlex
+
+    from harness.mine.tested import TestJudge
+    from harness.repo import programs
+
+    try:
+        programs.find_environment()
+        return TestJudge(tuple(shlex.split(tests)))
+    except programs.ProgramsError as error:
+        stop(error)
+    except ValueError as error:
+        stop(f"--tests: {error}")
+
+
 def _tell_found(mined: Mined, *, asked: bool) -> None:
     """What there is to tell, and what was left out; `asked`: sessions were given."""
     from harness.mine import misled
@@ -163,6 +172,7 @@ def _tell_found(mined: Mined, *, asked: bool) -> None:
 
 
 def _tell_tested(judge: TestJudge) -> None:
+    from harness.repo import programs
     from harness.report.words import format_count, make_visible
 
     tell(
@@ -174,7 +184,10 @@ def _tell_tested(judge: TestJudge) -> None:
     if judge.failing:
         told = make_visible(next(iter(judge.failing.values())))
         tell(f"At {format_count(len(judge.failing), 'commit')} they fail without any change, and judge nothing: {told}")
-        tell("They see the work tree, the system's programs and the Python that runs coldwarm, and no network.")
+        tell(
+            "They see the work tree, the system's programs and the Python that runs coldwarm, and no network"
+            + ("." if programs.find_environment() else f"; {programs.VARIABLE}=.venv shows them your own environment.")
+        )
 
 
 def _list_spoken(folder: Path, repository: str) -> Iterator[Spoken]:

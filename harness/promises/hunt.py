@@ -69,17 +69,21 @@ def hunt(
     largest: int,
     kept: Iterable[Steps] = (),
     notify: Callable[[str], None] = lambda _: None,
+    shorten: float | None = None,
 ) -> Hunted:
     """Plays sequences until one differs, `operations` calls were made, or the time is over; the first is made shorter.
 
     Args:
         kept: What earlier hunts found, played first.
+        shorten: Seconds for making it shorter; None: what is left of `seconds`.
     """
     ends = time.monotonic() + seconds
     found = seek(play, backend, seed, operations, seconds, largest, kept)
     if found.shortest is None or found.shortest.differs is None:
         return found
     notify(f"after {found.calls:,} operations: {found.shortest.differs.says}")
+    if shorten is not None:
+        ends = time.monotonic() + shorten
     return _confirm(play, _shrink(play, backend, found, ends, notify))
 
 

@@ -33,7 +33,7 @@ from harness.play import backends as casting
 from harness.play import drills, plan, runner
 from harness.play.backends import Backends
 from harness.repo.checkout import FixtureError, Repo
-from harness.repo.checks import find_missing
+from harness.repo.programs import find_missing
 from harness.report.progress import PlainProgress
 from harness.report.timeline.repeat import Replay
 from harness.report.words import make_plain

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +13,8 @@ from pathlib import Path
 from harness.log.parts import Check
 from harness.machine import bubblewrap, command
 from harness.model.job import HIDDEN, Edit, Job
-from harness.model.scenario import Scenario
 from harness.model.trial import digest
-from harness.repo import inside
+from harness.repo import inside, programs
 from harness.repo.checkout import Repo
 from harness.repo.series import explain
 
@@ -71,9 +69,14 @@ def repeat(repo: Repo, commit: str, job: Job, values: Mapping[str, str | None], 
     """Does a job once, and runs all of its checks over and over in that work tree."""
     with repo.worktree(commit) as tree:
         _edit(tree, job, values)
-        before = bubblewrap.wrap(tree, repo.stores)
+        before = wrap(tree, repo)
         lay_hidden(tree, job)
         return [tuple(run(tree, each.id, each.check, before) for each in job.decisions) for _ in range(times)]
+
+
+def wrap(tree: Path, repo: Repo, hidden: Iterable[Path] = ()) -> list[str]:
+    """The words before a command of a suite in a work tree, which contain it. Raises ProgramsError."""
+    return bubblewrap.wrap(tree, [*repo.stores, *programs.list_reads()], hidden=hidden)
 
 
 def _edit(tree: Path, job: Job, values: Mapping[str, str | None]) -> None:
@@ -86,7 +89,7 @@ def _edit(tree: Path, job: Job, values: Mapping[str, str | None]) -> None:
 def _work(repo: Repo, commit: str, job: Job, values: Mapping[str, str | None], visible: bool) -> Work:
     with repo.worktree(commit) as tree:
         _edit(tree, job, values)
-        return judge(tree, job, bubblewrap.wrap(tree, repo.stores), visible=visible)
+        return judge(tree, job, wrap(tree, repo), visible=visible)
 
 
 def judge(tree: Path, job: Job, before: Sequence[str], *, visible: bool = False) -> Work:
@@ -147,18 +150,9 @@ def run(tree: Path, decision: str, words: Sequence[str], before: Sequence[str]) 
     return Check(decision=decision, command=tuple(words), exit=code, value=value or None, output=output)
 
 
-PROGRAMS = os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"])
-"""Where a command of a job finds programs."""
-
-
-def find_missing(scenario: Scenario) -> list[str]:
-    """The programs that a story needs and that its commands would not find here."""
-    return [name for name in scenario.needs if shutil.which(name, path=PROGRAMS) is None]
-
-
 def _make_environment(tree: Path) -> dict[str, str]:
     return {
-        "PATH": PROGRAMS,
+        "PATH": programs.list_path(),
         "HOME": str(tree),
         "LC_ALL": "C.UTF-8",
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from harness import paths
 from harness.log.parts import Check
-from harness.machine import bubblewrap, command, leftovers
+from harness.machine import command, leftovers
 from harness.model.job import Job
-from harness.repo import checks, inside
+from harness.repo import checks, inside, programs
 from harness.repo.checkout import Repo
 from harness.repo.checks import RAN, Work, WorkError
 
@@ -44,7 +44,7 @@ class Desk:
 
     def __init__(self, tree: Path, job: Job, repo: Repo) -> None:
         self.tree, self._job, self._repo = tree, job, repo
-        before = bubblewrap.wrap(tree, repo.stores, hidden=(paths.TASKS, paths.FIXTURES))
+        before = checks.wrap(tree, repo, hidden=(paths.TASKS, paths.FIXTURES))
         self._before = [*before, *command.hold()]
         self.commands = tuple(job.list_commands())
         self.edited = 0
@@ -121,7 +121,7 @@ class Desk:
         what one left."""
         with leftovers.make_temporary() as copy:
             words = ("cp", "-a", f"{self.tree}/.", str(copy))
-            copied = command.run(words, self.tree, {"PATH": checks.PROGRAMS, "LC_ALL": "C.UTF-8"}, COPY_SECONDS)
+            copied = command.run(words, self.tree, {"PATH": programs.list_path(), "LC_ALL": "C.UTF-8"}, COPY_SECONDS)
             if copied.code:
                 return self._spoil("the job left a work tree that cannot be copied")
             return Desk(copy, self._job, self._repo).finish(visible=True)

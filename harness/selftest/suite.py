@@ -13,7 +13,8 @@ from harness.compare.rows import DUMP
 from harness.model.cells import Cell
 from harness.model.scenario import MINED
 from harness.model.trial import READ_POLICIES
-from harness.repo.checks import WorkTrees, find_missing
+from harness.repo.checks import WorkTrees
+from harness.repo.programs import find_missing
 from harness.selftest import (
     bounds,
     capture_faults,

@@ -18,8 +18,9 @@ from harness.promises.hunt import hunt
 
 WHOLE = 1000
 """Operations from which on a drill has the large batches."""
-SECONDS = 20.0
-"""For a machine or a backend that cannot play so many: operations are what ends a hunt, equal on every machine."""
+SECONDS, SHORTEN = 300.0, 20.0
+"""Of a hunt, for a backend that cannot play so many: operations are what ends it, equal on every machine. And of making
+what it found shorter, which changes no measure."""
 LARGEST, SMALLER = 1030, 101
 
 
@@ -38,6 +39,7 @@ def play(stage: DrillSession) -> None:
         stage.trial.seed,
         operations=stage.trial.size,
         seconds=SECONDS,
+        shorten=SHORTEN,
         largest=LARGEST if stage.trial.size >= WHOLE else SMALLER,
     )
     stage.note(Tried(sequences=found.sequences, calls=found.calls))

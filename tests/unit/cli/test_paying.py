@@ -9,12 +9,14 @@ from datetime import date
 import pytest
 from rich.console import Console
 
+from harness.agents import profile
 from harness.cli import confirm_cost
+from harness.cli.estimate import ANSWER, CALL, JOB, WRITE, WRITE_ANSWER, estimate
 from harness.model.prices import Price, Prices
 from harness.model.scenario import Scenario
 from harness.model.trial import Chat, Selection, Spec
 from harness.play import plan
-from harness.play.estimate import ANSWER, CALL, JOB, MOST, WRITE, WRITE_ANSWER, estimate
+from harness.play.readers.chat import TOKENS
 from tests.support.logs import STORY
 
 FAR, NEAR = "https://models.example.com/v1", "http://127.0.0.1:8080/v1"
@@ -97,8 +99,8 @@ def test_the_estimate_counts_decisions_or_jobs_and_is_priced(monkeypatch: pytest
     warm = sum(trial.backend is not None for trial in chosen)
     assert estimate(chosen, [STORY]) == (warm * decisions, warm * decisions * CALL, warm * decisions * ANSWER, None)
     found = estimate(worked, [STORY])
-    assert found.prompt == (warm + 1) * jobs * JOB and found.most == (warm + 1) * jobs * MOST, "cold is paid, too"
-    assert estimate(plan.list_trials(select(reader="scripted"), [STORY]), [STORY]) == (0, 0, 0, None)
+    assert found.prompt == (warm + 1) * jobs * JOB and found.most == (warm + 1) * jobs * TOKENS, "cold is paid, too"
+    assert estimate(plan.list_trials(select(reader="scripted"), [STORY]), [STORY]) == (0, 0, 0, 0)
     line = told(monkeypatch, select(), price=TABLE.models["m"], prices=TABLE)
     money = (warm * decisions * (CALL * 2 + ANSWER * 10)) / 1_000_000
     assert f"about {money:,.2f} USD (prices of 2026-01-02 in USD)" in line
@@ -111,3 +113,22 @@ def test_a_writer_is_asked_for_each_stretch_that_tells_something_by_rows_that_ar
     assert {trial.writer for trial in trials if trial.backend in (None, "oracle", "stale_oracle")} == {"scripted"}
     found = estimate(trials, [STORY])
     assert (found.calls, found.prompt, found.completion) == (8, 8 * WRITE, 8 * WRITE_ANSWER), "2 rows, 2 levels, twice"
+
+
+@pytest.mark.parametrize("program", ["claude-code", "mini-swe-agent", "codex+file"])
+def test_the_jobs_of_an_agent_program_cost_and_are_limited_as_its_profile_says(program: str) -> None:
+    own = profile.read(profile.split(program)[0])
+    trials = [
+        each.model_copy(update={"reader": f"agent:{program}@m", "rounds": 3})
+        for each in plan.list_trials(select(reader="chat@m"), [STORY])
+    ]
+    jobs = len(trials) * len(STORY.jobs()) * 3
+    found = estimate(trials, [STORY])
+    assert (found.prompt, found.most) == (jobs * own.prompt_tokens, jobs * own.tokens)
+
+
+def test_a_reader_of_somebody_elses_and_a_writer_with_a_model_have_no_limit_that_is_told() -> None:
+    trials = plan.list_trials(select(reader="chat@m"), [STORY])
+    foreign = [each.model_copy(update={"reader": "theirs:Reader@m"}) for each in trials]
+    assert estimate(foreign, [STORY]).most is None
+    assert estimate([each.model_copy(update={"writer": "chat@m"}) for each in trials], [STORY]).most is None

@@ -234,6 +234,8 @@ def test_a_budget_that_ends_while_shrinking_keeps_the_shortest_so_far() -> None:
     assert found.shortest.steps == steps[:-1]
     assert found.shortest.differs is not None
     assert told[-1] == "the time was over before the sequence was as short as it can be"
+    found = hunt(lambda steps: play(ForgetsAHundred, steps), BACKEND, 1, 1, 0, 101, [steps], shorten=60)
+    assert found.shrunk, "making it shorter has seconds of its own"
 
 
 def test_what_was_found_before_is_played_first() -> None:

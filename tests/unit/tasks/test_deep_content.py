@@ -14,7 +14,7 @@ import pytest
 from harness import paths
 from harness.model.scenario import MINED, Kind, Scenario
 from harness.repo.checkout import build
-from harness.repo.checks import find_missing
+from harness.repo.programs import find_missing
 from tasks import loader, suite
 
 STORIES = [loader.read(path) for path in loader.find(paths.DEEP)]
