@@ -20,10 +20,11 @@ import numpy as np
 
 from harness import paths
 from harness.compare import stats
+from harness.model.trial import SCRIPTED_READS
 
 SEED = 20_260_101
 STORIES, ROWS, GAINS = (12, 31), (1, 4, 12, 28), (0.1, 0.2, 0.3)
-WRITES, READS = 2, 3
+WRITES, READS = 2, len(SCRIPTED_READS)
 SAME = 0.5
 """Share of decisions that are the very one of the cold arm, or of the row under its other policies."""
 CLOSEST = 8

@@ -26,7 +26,10 @@ OUT_OF_REACH: Mapping[str, str] = {
     **dict.fromkeys(("WorksTooHard", "CountsItsAnswers"), "cost: no promise of the contract"),
     "ExpiresByTheWallClock": "time: ends of validity are in the years 2000 and 2999",
     **dict.fromkeys(
-        ("WarnsOfEverything", "WarnsOfMovedLines", "NamesNobody"),
+        (
+            "WarnsOfEverything", "WarnsOfMovedLines", "NamesNobody", "ComparesLinesByNumber", "FollowsNoRename",
+            "KeepsTheFirstCheckout",
+        ),
         "verdicts: sequences ask what comes back, not what the store says of it"),
     **dict.fromkeys(
         (

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from harness import paths
+from harness.log.events import PROTOCOL
+from harness.log.folder import Folder
+from harness.regress.baseline import Baseline
 from tests.support import golden_sample
 
 
@@ -25,3 +29,16 @@ def test_a_value_that_moved_is_named_with_where_and_what_it_was() -> None:
     assert say(**{"0 of 2": "0", "1 of 2": "1-2"}) == ["kept: 0 of 2, now 1 of 2: b"]
     assert say(**{"receipts and reasons": "b"}) == ["kept: receipts, reasons or version"]
     assert golden_sample.moved(old, {**old, "sample": "y"}) == ["the sample is another one"]
+
+
+def test_the_committed_baseline_can_be_compared_with_a_run_of_today() -> None:
+    """If this fails: `coldwarm baseline save RUN` of a `make bench-full`, then `python -m benchmarks.errors`."""
+    committed = Baseline.model_validate_json((paths.ROOT / "reports" / "baseline.json").read_text("utf-8"))
+    assert committed.protocol == PROTOCOL
+
+
+@pytest.mark.slow
+def test_the_committed_sample_was_played_as_runs_are_today() -> None:
+    """If this fails: `make sample`."""
+    logs, _ = Folder.open(paths.ROOT / "reports" / "sample.tar.xz").logs()
+    assert {each.opened.protocol for each in logs.values()} == {PROTOCOL}

@@ -97,10 +97,11 @@ def test_a_play_on_paper_is_none_of_a_run(tests: SelfTests) -> None:
 
 
 @pytest.mark.slow
-def test_a_store_that_warns_of_what_was_superseded_alone_is_not_blamed(
-    story: Story, gateway: Gateway, tmp_path: Path
+@pytest.mark.parametrize("name", ["verdicts:_Warning", "citing:_Citing"])
+def test_a_store_that_warns_of_what_was_superseded_or_is_gone_alone_is_not_blamed(
+    story: Story, gateway: Gateway, tmp_path: Path, name: str
 ) -> None:
-    warns = fault_player.describe("warns", "harness.selftest.planted.verdicts:_Warning")
+    warns = fault_player.describe("warns", f"harness.selftest.planted.{name}")
     player = FaultPlayer(story, tmp_path, gateway, {"warns": warns})
     found = measures.score(player.play("warns", families={STORY}), [])
     stale, *rest = (
