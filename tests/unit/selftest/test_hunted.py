@@ -47,7 +47,13 @@ def test_sequences_find_the_fault_after_the_same_operations(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_reference_holds() -> None:
-    found = seek_here("adapters.reference:Reference", 1000)
+@pytest.mark.parametrize(
+    ("adapter", "operations"),
+    [("adapters.reference:Reference", 1000), ("harness.selftest.planted.citing:_Citing", 2000)],
+    ids=["the reference", "one that keeps and marks what was superseded"],
+)
+def test_a_sound_store_holds(adapter: str, operations: int) -> None:
+    """The second updates a superseded memory that had ended after 1,637 operations."""
+    found = seek_here(adapter, operations)
     assert found.verdict == "held", found.shortest
-    assert found.calls >= 1000
+    assert found.calls >= operations
