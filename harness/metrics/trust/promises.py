@@ -68,9 +68,9 @@ METRICS: tuple[TrustMetric, ...] = (
         "played up to then, in random sequences over scopes with awkward names, each sequence on an empty store; the "
         "search ends with the first; where none is found in fewer than 400, it cannot be told",
         broken_promises,
-        varies="a drill ends after its time, too, so that a slow machine plays fewer operations",
+        varies="a drill ends after 300 s, too, so that a very slow one plays fewer operations",
         verbatim=True,
-        version=3,
+        version=4,
         asks=(),
         label="broken promises of the contract",
         column=columns.PROMISES.at("broken"),
