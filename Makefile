@@ -81,7 +81,7 @@ USUAL := none refusal random full_context notes bm25 vector_file chroma mem0
 LETTA_ROW = $(if $(or $(LETTA_BASE_URL),$(wildcard $(LETTA)/.ready)),letta)
 bench-full: BENCH = --jobs 2
 bench-full: .venv/.ready
-	@echo "playing all stories, with and without noise, and drills of full size (some five minutes on 2 cores$(if \
+	@echo "playing all stories, with and without noise, and drills of full size (some twenty minutes on 2 cores$(if \
 	  $(LETTA_ROW),; Letta may take an hour more: without it make bench-full LETTA_ROW=))"
 	@$(BIN)/coldwarm run $(if $(LETTA_ROW),$(USUAL:%=-b %) -b $(LETTA_ROW)) $(BENCH)
 
