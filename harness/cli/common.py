@@ -58,9 +58,10 @@ def stop(message: object, code: int = BAD) -> NoReturn:
 
 def say(message: object) -> None:
     """One line; what a backend put into it cannot steer the terminal."""
+    from harness.log import pack
     from harness.report.words import make_plain
 
-    click.echo(f"coldwarm: {make_plain(' '.join(str(message).split()))}", err=True)
+    click.echo(f"coldwarm: {make_plain(' '.join(pack.name_files(str(message)).split()))}", err=True)
 
 
 def tell(line: object) -> None:

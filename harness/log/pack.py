@@ -24,6 +24,8 @@ RATIO, LEAST_BYTES = 500, 2**28
 _MEMORY = 2**27
 """Bytes that the decompressor may take: twice what its largest preset needs."""
 _HEADS, _PIECE = 2**20, 2**16
+_unpacked: dict[str, str] = {}
+"""The folders of what this process unpacked, and the file of each."""
 _NAME = re.compile(rf"({'|'.join(map(re.escape, FILES))})|({'|'.join(FOLDERS)})(/(?!\.)[^/\\\0]+){{1,2}}")
 
 
@@ -49,6 +51,7 @@ def pack(run: Path, target: Path) -> None:
 def unpack(file: Path) -> Path:
     """A folder with the contents of a packed run, which is removed when this process ends. Raises PackError."""
     folder = Path(tempfile.mkdtemp(dir=leftovers.process_folder()))
+    _unpacked[str(folder)] = str(file)
     try:
         with open_regular(file, links=True) as plain, os.fdopen(plain, "rb", closefd=False) as packed:
             most = min(MOST_BYTES, max(LEAST_BYTES, os.fstat(plain).st_size * RATIO))
@@ -62,6 +65,13 @@ def unpack(file: Path) -> Path:
     return folder
 
 
+def name_files(message: str) -> str:
+    """The message, with the packed file in place of the folder that it was unpacked to: nobody can look there."""
+    for folder, file in _unpacked.items():
+        message = message.replace(folder, file)
+    return message
+
+
 def _extract(archive: tarfile.TarFile, stream: _Unpacked, file: Path, folder: Path, most: int) -> None:
     left, files = most, 0
     for member in archive:
@@ -71,6 +81,8 @@ def _extract(archive: tarfile.TarFile, stream: _Unpacked, file: Path, folder: Pa
             raise PackError(f"{file}: not a packed run: it holds '{member.name[:200]}'")
         if left < 0 or files > MOST_FILES:
             raise PackError(f"{file}: a packed run of more than {most:,} bytes or {MOST_FILES:,} files")
+        if (folder / member.name).exists():
+            raise PackError(f"{file}: not a packed run: it holds '{member.name[:200]}' twice")
         stream.allow(member.size)
         archive.extract(member, folder, filter="data")
         stream.allow()

@@ -10,7 +10,9 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from harness.cli import commands
 from harness.log import pack
 from harness.log.folder import Folder, FolderError
 from harness.regress import baseline_files
@@ -71,6 +73,26 @@ def test_an_archive_of_anything_else_is_refused(tmp_path: Path, name: str, kind:
     with pytest.raises(FolderError, match="not a packed run"):
         Folder.open(forged(tmp_path / "x.tar.xz", name, kind, link))
     assert not (tmp_path / "outside").exists()
+
+
+def test_a_file_that_stands_twice_in_an_archive_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "x.tar.xz"
+    with tarfile.open(file, "w:xz") as archive:
+        for _ in range(2):
+            archive.addfile(tarfile.TarInfo("run.json"))
+    with pytest.raises(FolderError, match=r"it holds 'run\.json' twice"):
+        Folder.open(file)
+
+
+@pytest.mark.parametrize("name", ["run.json", "results.json", "gates.toml"])
+@pytest.mark.parametrize("command", [["score"], ["compare", "reports/sample.tar.xz"]])
+def test_what_is_wrong_inside_is_said_with_the_name_of_the_packed_file(
+    tmp_path: Path, name: str, command: list[str]
+) -> None:
+    file = forged(tmp_path / "x.tar.xz", name)
+    result = CliRunner().invoke(commands, [*command, str(file)])
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"coldwarm: {file}") and "coldwarm-" not in result.stderr
 
 
 @pytest.mark.parametrize("damage", [b"", b"no archive", None])
