@@ -58,7 +58,8 @@ def parse(text: str) -> dict[str, Any]:
     except RecursionError:
         raise BrokenError(["toml: is nested too deeply"]) from None
     except ValueError as error:  # TOMLDecodeError, and a number too long to convert
-        raise BrokenError([f"toml: {error}"]) from None
+        digits = "integer string conversion" in str(error)
+        raise BrokenError([f"toml: {'a number of too many digits' if digits else error}"]) from None
 
 
 def attach(data: dict[str, Any], folder: Path) -> dict[str, Any]:

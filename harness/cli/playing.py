@@ -81,7 +81,7 @@ def play(
     from harness.gateway.meter import Budget
     from harness.log.folder import Folder, FolderError
     from harness.log.trial_cache import TrialCache
-    from harness.machine import extras
+    from harness.machine import extras, shortage
     from harness.play import plan, runner
     from harness.play.trouble import ExecutorError
     from harness.report.progress import PlainProgress
@@ -146,7 +146,8 @@ def play(
     except FolderError as error:
         stop(error)
     except (EmbedderError, ExecutorError, GatewayError, runner.Exhausted, OSError) as error:
-        trouble = str(error)
+        lack = shortage.explain_error(error, folder.root) if isinstance(error, OSError) else ""
+        trouble = f"{folder.root}: {lack}" if lack else str(error)
     finally:
         listener.ended()
     if trouble:
