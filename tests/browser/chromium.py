@@ -20,7 +20,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
     "--remote-debugging-pipe",
 )  # fmt: skip
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds until an answer is given up. It guards against a hang and says nothing of speed."""
 KEYS = {"Enter": (13, "\r"), " ": (32, " "), "Tab": (9, ""), "Escape": (27, "")}
 Event = dict[str, Any]
