@@ -8,11 +8,11 @@
 from __future__ import annotations
 
 import stat
-import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.machine import documents
 from harness.model.job import HIDDEN
 
 LIMIT = 1_000_000
@@ -52,14 +52,11 @@ def read(path: Path) -> str:
 def parse(text: str) -> dict[str, Any]:
     for at, line in enumerate(text.split("\n"), 1):
         if line.count(".") > _DOTS:
-            raise BrokenError([f"toml: has more than {_DOTS} dots in one line (at line {at}); break the line"])
+            raise BrokenError([f"file: has more than {_DOTS} dots in one line (at line {at}); break the line"])
     try:
-        return tomllib.loads(text)
-    except RecursionError:
-        raise BrokenError(["toml: is nested too deeply"]) from None
-    except ValueError as error:  # TOMLDecodeError, and a number too long to convert
-        digits = "integer string conversion" in str(error)
-        raise BrokenError([f"toml: {'a number of too many digits' if digits else error}"]) from None
+        return documents.parse_toml(text)
+    except documents.DocumentError as error:
+        raise BrokenError([f"file: is {error}"]) from None
 
 
 def attach(data: dict[str, Any], folder: Path) -> dict[str, Any]:

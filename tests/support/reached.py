@@ -62,7 +62,7 @@ class Checkout:
         if any(each.startswith("harness/report/") for each in imported) and not _lies_in("harness/report", apart):
             words.add("reports/templates")
         beside = [""] if _ALL in words else [each for each in words if each.partition("/")[0] in self._beside]
-        kept = (*ALWAYS, *beside, *([GOLDEN] if words & {"golden", "tests"} else []))
+        kept = (*ALWAYS, *beside, *([GOLDEN] if any("golden" in word.split("/") for word in words) else []))
         able = [file for file in self.files if file == test or not _lies_in(file, apart)]
         rooms = {_find_room(each) for each in imported}
         return [file for file in able if file in imported or _lies_in(file, kept) or _is_data(file, rooms)]
@@ -113,7 +113,7 @@ class Checkout:
     def _find_path(self, text: str, *, whole: bool) -> str:
         """What a text names of the checkout; of one that is a piece, or a pattern, the folder at the top."""
         path, top = text.rstrip("/"), text.partition("/")[0]
-        if path in self._paths or (whole and "*" not in text and "/" in text):
+        if path in self._paths or _lies_in(path, [GOLDEN]) or (whole and "*" not in text and "/" in text):
             return path
         return top
 

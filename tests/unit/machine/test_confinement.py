@@ -294,4 +294,4 @@ def test_few_namespaces_are_held(memory: RemoteMemory, tmp_path: Path) -> None:
     for at in range(leftovers.KEPT + 2):
         memory_again = client.open_memory("tests.support.faulty_backends:Sound", space, own / f"home-{at + 2}", PATIENT)
         memory_again.kill()
-    assert len(leftovers._MARKS) < leftovers.KEPT
+    assert len(leftovers._MARKS) <= leftovers.KEPT  # other tests have left some, too

@@ -196,7 +196,7 @@ BROKEN = {
     "answer to nothing": ("monday", 'tool_call_id = "c1"', 'tool_call_id = "c2"', "answers no tool call that is open"),
     "no role": ("monday", 'role = "tool"', 'role = "robot"', "transcripts.monday.messages.3.role: "),
     "empty": ("friday", "go on", " ", "transcripts.friday.messages.1: content: says nothing"),
-    "no TOML": ("friday", "[[messages]]", "[[messages", "transcripts.friday.toml: "),
+    "no TOML": ("friday", "[[messages]]", "[[messages", "transcripts.friday.file: is not TOML: "),
     "other keys": ("friday", "[[messages]]", "notes = 1\n[[messages]]", "transcripts.friday.notes: unknown key"),
     "a strange canary": ("friday", "go on", "{canary:fee-old}", "no fact with a canary"),
 }  # fmt: skip
