@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -53,6 +54,10 @@ class MemoryFault(Exception):  # noqa: N818  a fault is an outcome that is logge
         super().__init__(plain if plain != fault.message else f"{fault.kind} in {fault.op}: {fault.message}")
         self.fault, self.alive, self.trace = fault, alive, trace
 
+    def __reduce__(self) -> tuple[Callable[[], MemoryFault], tuple[()]]:
+        """It crosses processes: exceptions are copied by their message alone."""
+        return partial(MemoryFault, self.fault, alive=self.alive, trace=self.trace), ()
+
 
 @dataclass(frozen=True)
 class Deadlines:
@@ -69,8 +74,8 @@ class Deadlines:
     exit: float = 15.0
 
     def allow(self, call: float | None) -> Deadlines:
-        """These, with what somebody asked for a call; None: as they are."""
-        return self if call is None else replace(self, call=call)
+        """These, with what somebody asked for a call; None: as they are. What is slow to answer is slow to open."""
+        return self if call is None else replace(self, call=call, open=max(self.open, call))
 
 
 class Child:
@@ -241,8 +246,8 @@ class Child:
         self.kill()
         if lack:
             return self._fault("machine", op, f"{lack}; no answer within {seconds:g} s")
-        more = "; a slow backend gets more time by --call-seconds" if op not in ("open", "describe", "declare") else ""
-        return self._fault("timed-out", op, f"no answer within {seconds:g} s; the process was killed{more}")
+        more = "a slow backend gets more time by --call-seconds"
+        return self._fault("timed-out", op, f"no answer within {seconds:g} s; the process was killed; {more}")
 
     def _gone(self, op: str) -> MemoryFault:
         """The fault of a child that is no longer there."""

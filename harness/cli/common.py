@@ -114,7 +114,7 @@ def with_call_seconds(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--call-seconds", type=click.FloatRange(1, 86_400), metavar="SECONDS",
         help=f"Seconds for a call of a backend, and more for each memory. Default: {DEFAULT_CALL_SECONDS:g} (of "
-        "`promises` 10), or what its adapter declares if that is longer.",
+        "`promises` 10), or what its adapter declares if that is longer. Opening: 120, or this if longer.",
     )(command)  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from harness.adapter import Ack, Hit, Item, Layer, Scope, Source, Space, Usage, 
 from harness.backend import client, replies
 from harness.backend.client import Child, Deadlines, MemoryFault, RemoteMemory
 from harness.backend.forkserver import ForkServers, Launcher, spawn
+from harness.model.backend import Fault
 from tests.support.faulty_backends import ANSWERS
 
 HOME = Scope(repo="shop", org="lantern")
@@ -362,6 +364,16 @@ def test_secrets_of_the_settings_never_stand_in_a_fault(space: Space) -> None:
     said = f"{caught.value} {caught.value.trace}"
     assert "hunter2" not in said
     assert "[redacted]" in said and "faiss" in said
+
+
+def test_who_waits_longer_for_a_call_waits_as_long_for_opening() -> None:
+    assert (SHORT.allow(None), SHORT.allow(20.0).open, SHORT.allow(200.0).open) == (SHORT, 30, 200.0)
+
+
+def test_a_fault_crosses_processes() -> None:
+    there = MemoryFault(Fault(kind="raised", op="recall", message="no such table"), alive=True, trace="adapter.py:3")
+    here = pickle.loads(pickle.dumps(there))
+    assert (str(here), here.fault, here.alive, here.trace) == (str(there), there.fault, True, "adapter.py:3")
 
 
 @pytest.mark.parametrize(("name", "kind"), [("FailsToClose", "raised"), ("HangsOnClose", "timed-out")])
