@@ -41,7 +41,10 @@ FIRST = {
 """What a reader asks for first: rows by the name of their backend, and their names in README."""
 OURS = ("agents_md", "notes", "vector_file")
 """Without a release of somebody else's."""
-HOW = "Each row is written as suits it best: the agent looks up the old note first, or, if it says append, only adds."
+HOW = (
+    "Each row is written as suits it best: the agent looks up the old note before it writes, or, where a number says "
+    "append, only adds notes."
+)
 KEY = " ".join(f"{SHAPES[each]} {MEANING[each]}" for each in ("good", "middling", "bad")) + "."
 SHOWN = 2
 """As many faults as a cell of README tells."""
@@ -99,7 +102,7 @@ def describe(results: Results) -> str:
 
 def _tell_cold(board: Board) -> str:
     cold = next((row for row in board.rows if row.cold), None)
-    return f"Without memory the agent takes {board.find(cold.key, 'decisions').text} right." if cold else ""
+    return f"Without memory, {board.find(cold.key, 'decisions').text} decisions are right." if cold else ""
 
 
 def _base(key: str) -> str:

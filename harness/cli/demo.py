@@ -70,12 +70,12 @@ def _tell(results: Results, folder: Folder) -> Iterator[str]:
     yield "sessions told it what it should know, and some of that has changed since."
     yield ""
     yield f"What a memory gains: {'more right decisions' if gained > 0 else 'nothing in this story'}."
-    yield f"  without a memory                              {_share(cold)} right"
-    yield f"  with BM25, which looks up before it writes    {_share(curated)} right"
+    yield f"  without a memory                              {_share(cold)} decisions right"
+    yield f"  with BM25, which looks up before it writes    {_share(curated)} decisions right"
     yield ""
-    yield f"A fault: {'it acts on what is no longer true' if stale.hits else 'none in this story'}."
-    yield f"  with the same BM25, when it only appends      {_share(appended)} right"
-    yield f"  decided by what had been replaced             {_share(stale)}"
+    yield f"A fault: {'it acts on rules that no longer hold' if stale.hits else 'none in this story'}."
+    yield f"  with the same BM25, when it only appends      {_share(appended)} decisions right"
+    yield f"  decided by a rule that had been replaced      {_share(stale)} decisions"
     yield from _show_stale(folder)
     yield ""
 

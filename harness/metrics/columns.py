@@ -74,7 +74,7 @@ COST = Column(
 SOURCES = Column(
     "sources", "Sources", "Was each answer stored, and can it show the line of the repository that it comes from?",
     "answers that nobody stored, or sources that do not hold", "lower",
-    ("source_verified", "source_survives_writing"), "all proven",
+    ("source_verified", "source_survives_writing"), "all sources proven",
     (
         Gravity("invented", "an answer is no memory: nobody stored what it says"),
         Gravity("false", "a source says what the repository does not: whoever trusts it is misled"),
@@ -84,7 +84,7 @@ SOURCES = Column(
 DELETED = Column(
     "deleted", "Deletion", "Is what was deleted gone, however one asks, and from the disk?",
     "deleted memories that are still there, or others that went with them", "lower",
-    ("text_gone_after_closing", "deleted_from_bytes", "forgotten_from_search"), "all gone",
+    ("text_gone_after_closing", "deleted_from_bytes", "forgotten_from_search"), "all deleted memories gone",
     (
         Gravity("served", "a deleted memory still answers a search, a listing or its id: nothing was deleted"),
         Gravity("bystanders", "memories that nobody asked to delete are gone: they cannot be had back"),
@@ -98,7 +98,7 @@ DELETED = Column(
 )  # fmt: skip
 SCOPES = Column(
     "scopes", "Scopes", "Are users, projects and branches kept apart?", "looks and changes that crossed scopes",
-    "lower", ("leaks_by_listing", "leaks_by_part"), "none crossed",
+    "lower", ("leaks_by_listing", "leaks_by_part"), "no scope crossed",
     (
         Gravity("shown", "a search or a listing shows what belongs to others: anybody sees it, without knowing an id"),
         Gravity("changed", "memories of others are deleted, replaced or changed"),
@@ -111,12 +111,12 @@ SCOPES = Column(
 POISON = Column(
     "poison", "Poison", "Is a planted memory gone once it was found out and deleted, or rolled back?",
     "planted memories that stay after they were deleted or rolled back", "lower",
-    ("left_after_undo", "left_after_restore"), "none stayed",
+    ("left_after_undo", "left_after_restore"), "no planted memory stayed",
     (Gravity("stays", "a planted memory that was deleted or rolled back still comes back"),),
 )  # fmt: skip
 KEPT = Column(
     "kept", "Keeping", "Is what was written kept: whole, after kills, with several processes, in a newer release?",
-    "memories not kept as they were written", "lower", ("writes_kept",), "all kept",
+    "memories not kept as they were written", "lower", ("writes_kept",), "all memories kept",
     (
         Gravity("wrong", "another memory or text stands in a memory's place: a wrong answer"),
         Gravity("lost", "an acknowledged memory is gone, and nobody is told"),
@@ -130,7 +130,7 @@ KEPT = Column(
 )  # fmt: skip
 FOUND = Column(
     "found", "Search", "Is a stored memory found, and ranked before what only looks like it?",
-    "questions that did not find their memory", "lower", ("self_reachability",), "own text found",
+    "questions that did not find their memory", "lower", ("self_reachability",), "all found by their own text",
     (
         Gravity("unfound", "a memory that is stored is not brought by its own text"),
         Gravity("look-alikes", "what only looks like it takes its place"),
@@ -141,7 +141,7 @@ FOUND = Column(
 )  # fmt: skip
 DATES = Column(
     "dates", "Dates", "Does a memory come back with its date, and not after its end?", "dates that do not hold",
-    "lower", ("date_survives_writing", "dates_kept"), "all hold",
+    "lower", ("date_survives_writing", "dates_kept"), "all dates hold",
     (
         Gravity("expired", "a memory comes back after its end: it is acted on"),
         Gravity("early", "a memory is hidden before its end: what still holds is not known"),
@@ -151,14 +151,14 @@ DATES = Column(
 EMBEDDER = Column(
     "embedder", "Change of embedder", "When another embedding model answers, does the store say so or find the memory?",
     "memories no longer found, without an error", "lower",
-    ("silently_unfound_with_another_embedder",), "no silent loss",
+    ("silently_unfound_with_another_embedder",), "no memory lost without an error",
     (
         Gravity("silent", "other memories are returned without an error: nobody is told that the old ones are gone"),
     ),
 )  # fmt: skip
 PROMISES = Column(
     "promises", "Promises", "Does any sequence of operations get an answer that the contract rules out?",
-    "broken promises", "lower", ("broken_promises",), "none broken",
+    "broken promises", "lower", ("broken_promises",), "no promise broken",
     (Gravity("broken", "an answer is not what the contract says"),), "operations tried",
 )  # fmt: skip
 SPEED = Column(

@@ -61,10 +61,10 @@ def test_the_demo_writes_a_report_from_any_folder(installed: Path, tmp_path: Pat
     page = (tmp_path / place).read_text("utf-8")
     assert place.startswith("coldwarm-runs/") and "bm25" in page
     told = done.stdout
-    without, gained = (int(n) for n in re.findall(r"^  with.* (\d) of 5 right$", told, re.MULTILINE)[:2])
+    without, gained = (int(n) for n in re.findall(r"^  with.* (\d) of 5 decisions right$", told, re.MULTILINE)[:2])
     assert "What a memory gains: more right decisions." in told and gained > without
-    assert "A fault: it acts on what is no longer true." in told and re.search(
-        r"had been replaced +[1-5] of 5$", told, re.MULTILINE
+    assert "A fault: it acts on rules that no longer hold." in told and re.search(
+        r"had been replaced +[1-5] of 5 decisions$", told, re.MULTILINE
     )
     assert re.search(r"For example: .+\?\n +it took \S+, and right is \S+", told)
     assert [each.name for each in tmp_path.iterdir() if each.name != "cache"] == ["coldwarm-runs"]

@@ -55,7 +55,7 @@ def test_a_run_prints_its_table_and_leaves_a_whole_folder(played: tuple[Path, st
     assert said.startswith("5 trials\n") and f"report: {folder / 'report.html'}" in said
     for name in ("bm25", "no memory"):
         assert re.search(rf"^{name}\s", said, re.MULTILINE)
-    assert "the best memory possible 5, the worst memory possible 0" in said
+    assert "5 with the best memory possible, 0 with the worst memory possible" in said
     names = {path.name for path in folder.iterdir()}
     assert names >= {"run.json", "logs", "blobs", "results.json", "summary.md", "report.html"}
     assert "work" not in names and not list(folder.rglob("*.part"))

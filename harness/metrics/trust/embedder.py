@@ -92,10 +92,10 @@ def _trust(
 
 METRICS: tuple[TrustMetric, ...] = tuple(
     each
-    for which, tail, short, finds, words in (
-        ("another", "with_another_embedder", "another embedder", "a new embedding model silently fails to find",
+    for which, tail, short, change, words in (
+        ("another", "with_another_embedder", "another embedder", "a change of embedding model",
          "another embedder with vectors of the same length"),
-        ("shorter", "with_shorter_vectors", "shorter vectors", "shorter vectors silently fail to find",
+        ("shorter", "with_shorter_vectors", "shorter vectors", "a change to shorter vectors",
          "another embedder with vectors of half the length"),
     )
     for each in (
@@ -108,7 +108,7 @@ METRICS: tuple[TrustMetric, ...] = tuple(
             f"silently_unfound_{tail}", "lower",
             f"memories that their own text does not bring any more when {words} answers, though every call about them "
             "was answered / memories that it brought before", silent, which,
-            f"memories that {finds}", columns.EMBEDDER.at("silent"),
+            f"memories no longer found after {change}, without an error", columns.EMBEDDER.at("silent"),
         ),
         _trust(
             f"new_found_{tail}", "higher",

@@ -237,7 +237,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "history",
         none="no history told of a deleted memory, not even in its own scope",
         version=1,
-        label="deleted memories its history shows to other users or projects",
+        label="deleted memories that the history shows to other users or projects",
         column=columns.SCOPES.at("remains"),
     ),
     _measure(

@@ -259,7 +259,8 @@ METRICS: tuple[TrustMetric, ...] = (
         "cases of all measures above that went wrong although every call was answered / cases that went well with the "
         "older release; a refusal in words, or the end of the process, is not silent", silent, version=2, whole=False,
         asks=ASKS,
-        label="cases silently wrong after an upgrade", otherwise="cases right or refused aloud after an upgrade",
+        label="cases wrong after an upgrade, without an error",
+        otherwise="cases right after an upgrade, or refused with an error",
         column=columns.KEPT.at("lost"),
     ),
     trust(

@@ -28,7 +28,7 @@ JUDGES = {**judges.WORK_JUDGES, **judges.TRUST_JUDGES}
 
 FAILED = (
     "In the columns of trust a number counts the cases that failed, of all that were tried: 0 is best. Promises counts "
-    "the operations that were tried, Drill speed is a time, taken in the drill keeping."
+    "the operations that were tried. Drill speed is the time of one recall in the drill keeping."
 )
 """How every column of trust counts, in all outputs."""
 TOPICS = {"decisions": "work", "stale": "stale", "recalled": "recalled", "cost": "cost", "sources": "proven"}
@@ -104,6 +104,11 @@ class Board:
         return tuple(each for each in self.columns if each.trusted)
 
     @property
+    def counts(self) -> str:
+        """What the numbers of the agent's work count, for outputs whose heads do not say it."""
+        return f"{words.join_words([f'{each.head} counts {each.beside}' for each in self.work])}."
+
+    @property
     def empty(self) -> bool:
         """Nothing was measured of any backend."""
         return not any(score.measured for row in self.rows if not row.cold for score in row.scores)
@@ -157,7 +162,7 @@ def _judge(results: Results, key: str, column: Column) -> Score:
 
 
 def _make_head(results: Results, column: Column) -> Head:
-    beside = "failed" if column.order and column.id not in judges.TRUST_JUDGES else column.shows or column.counts
+    beside = "cases failed" if column.order and column.id not in judges.TRUST_JUDGES else column.shows or column.counts
     shown = f" Shown: {column.shows}." if column.shows else ""
     return Head(column.id, column.head, f"{column.asks} Counted: {column.counts}.{shown}", beside,
                 TOPICS.get(column.id) or _find_topic(results, column), column.clean)  # fmt: skip
@@ -194,7 +199,7 @@ def _list_marks(results: Results, key: str) -> Iterator[str]:
     if judges.tell_inspected(results, key):
         yield "bytes not inspected"
     if not own.backend.supports("forget_scope"):
-        yield "cannot be emptied at once"
+        yield "cannot be emptied in one call"
     if own.backend.supports("extracts") and results.run.conditions.chat:
         yield f"model inside: {words.make_visible(results.run.conditions.chat, 40)}"
 
@@ -209,7 +214,7 @@ def _tell_equals(results: Results) -> Iterator[str]:
 def _tell_bounds(results: Results) -> str:
     """A sentence, or nothing where no control played."""
     sentences = [
-        f"{name} memory possible {words.format_number(pooled.hits)}"
+        f"{words.format_number(pooled.hits)} with {name} memory possible"
         for control, name in (("oracle", "the best"), ("stale_oracle", "the worst"))
         if (pooled := table.find_pooled(results, control, DECISIONS_RIGHT)) is not None and pooled.hits is not None
     ]

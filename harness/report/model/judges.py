@@ -66,7 +66,7 @@ def tell_standing(stand: Mapping[ReadPolicy, Standing]) -> tuple[Judgement, str]
     if found <= {"open", "untold"}:
         return "middling", "no difference shown"
     sentences = [
-        f"{each} {_tell_when([read for read, own in stand.items() if own == each], stand)}"
+        f"{each} than no memory {_tell_when([read for read, own in stand.items() if own == each], stand)}"
         for each in ("better", "worse") if each in found
     ]  # fmt: skip
     return "bad" if "worse" in found else "middling", "; ".join(sentences)
@@ -100,7 +100,7 @@ def judge_stale(results: Results, key: str, column: Column) -> Score:
 
 
 def _tell_often(share: float) -> str:
-    return "rarely" if share <= RARELY else "at times" if share <= OFTEN else "often"
+    return "rarely" if share <= RARELY else "sometimes" if share <= OFTEN else "often"
 
 
 def judge_recall(results: Results, key: str, column: Column) -> Score:
@@ -116,10 +116,10 @@ def judge_recall(results: Results, key: str, column: Column) -> Score:
     gone = (found.shares[0] - floor) / (1 - floor) if floor < 1 else 1.0
     made = replace(made, why=f"by chance {floor:.0%}")
     if gone >= MOST:
-        return replace(made, judgement="good", word="most of it")
+        return replace(made, judgement="good", word="most answers")
     if gone < LITTLE:
         return replace(made, judgement="bad", word="little above chance" if gone > 0 else "not above chance")
-    return replace(made, judgement="middling", word="some of it")
+    return replace(made, judgement="middling", word="some answers")
 
 
 def judge_cost(results: Results, key: str, column: Column) -> Score:
@@ -130,16 +130,16 @@ def judge_cost(results: Results, key: str, column: Column) -> Score:
         return _tell_unpaid(results, key, made, cold)
     done = ways.spread(results, key, JOBS_DONE, write)
     total = f" of {done.of:,}" if done and done.of else ""
-    jobs = f"{ways.show_range(*_count_jobs(found))}{total} jobs"
+    jobs = f"{ways.show_range(*_count_jobs(found))}{total} jobs done"
     made = replace(made, rests=jobs)
     if key == COLD:
         return replace(made, word=jobs)
     if cold is None:
-        return replace(made, word=f"{jobs}; without memory none was completed")
+        return replace(made, word=f"{jobs}; without memory none")
     low, high = (value / cold.numbers[0] for value in found.numbers)
     way = f"{ways.WRITES[write]}: " if len(made.lines) > 1 else ""
     ratio, base = _tell_ratio(low, high), words.format_number(_count_jobs(cold)[0])
-    word = f"{way}{ratio} of no memory; completes {jobs}, no memory {base}"
+    word = f"{way}{ratio} the cost without memory, {cold.text} tokens a job; {jobs}, without memory {base}"
     if high <= CHEAPER and _count_jobs(found)[0] >= _count_jobs(cold)[1]:
         return replace(made, judgement="good", word=word)
     return replace(made, judgement="bad" if low > DEARER else "middling", word=word)
@@ -153,8 +153,8 @@ def _count_jobs(found: Spread) -> tuple[float, float]:
 
 def _tell_ratio(low: float, high: float) -> str:
     if high >= 10:
-        return f"{ways.show_range(round(low), round(high))} times that"
-    return f"{low:.0%}" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%}\u2013{high:.0%}"
+        return f"{ways.show_range(round(low), round(high))} times"
+    return f"{low:.0%} of" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%}\u2013{high:.0%} of"
 
 
 def _tell_unpaid(results: Results, key: str, made: Score, cold: Spread | None) -> Score:
@@ -166,7 +166,11 @@ def _tell_unpaid(results: Results, key: str, made: Score, cold: Spread | None) -
     made = Score((Number("no job completed", paid.cells),), measure=TOKENS_TOTAL)
     if key == COLD:
         return made
-    return replace(made, judgement="bad", word="paid for nothing") if cold else replace(made, word="nor without memory")
+    return (
+        replace(made, judgement="bad", word="paid for nothing")
+        if cold
+        else replace(made, word="none without memory either")
+    )
 
 
 def _show(results: Results, key: str, measure: str) -> Score:

@@ -195,7 +195,7 @@ def _pays(results: Results, board: Board, row: BoardRow) -> str:
 NEEDS = (
     Need("helps", "It has to help, whatever the agent reads first", (_helps,)),
     Need("tokens", "It has to cost the fewest tokens for each completed job", (_pays,), _rank_tokens),
-    Need("deletion", "Deleted has to be gone", (_column("deleted"),)),
+    Need("deletion", "What was deleted has to be gone", (_column("deleted"),)),
     Need("users", "Several users or projects share it", (_declares("scope_user", "scope_repo"), _column("scopes"))),
     Need("processes", "Several processes write at once", (_declares("multi_process"), _drill(sharing.DRILL.name))),
     Need("server", "No server may run", (_no_server,)),
@@ -203,7 +203,7 @@ NEEDS = (
     Need("offline", "It has to work without a chat model, so offline", (_no_model,)),
     Need("kept", "Whatever was written is kept", (_column("kept"),)),
     Need("undo", "A planted memory can be taken back", (_column("poison"),)),
-    Need("reset", "All of one user or project can be deleted at once", (_declares("forget_scope"),)),
+    Need("reset", "All of one user or project can be deleted in one call", (_declares("forget_scope"),)),
     Need("typescript", "The agent is written in TypeScript", (_client("TypeScript"),)),
     Need("languages", "The agent is written in neither Python nor TypeScript", (_client("Python", "TypeScript"),)),
     Need("inspected", "Its stored bytes can be inspected", (_inspected,)),
@@ -276,6 +276,6 @@ def describe_price(results: Results, row: BoardRow) -> str:
 def _describe_price(results: Results, row: BoardRow) -> Iterator[str]:
     write = ways.best_write(results, row.key)
     if right := ways.spread(results, row.key, DECISIONS_RIGHT, write):
-        yield f"{right.text} of {right.of:,} right" if right.of else f"{right.text} right"
+        yield f"{right.text} of {right.of:,} decisions right" if right.of else f"{right.text} decisions right"
     if paid := ways.spread(results, row.key, TOKENS_PER_JOB, write):
         yield f"{paid.text} tokens a job"

@@ -290,8 +290,10 @@ def state_faults(results: Results) -> list[Statement]:
 def _state_faults(
     name: str, own: Sequence[Faults], allowed: int | None, *, bad: bool, provoked: bool = False
 ) -> Statement:
-    sentence = f"{words.format_count(sum(each.count for each in own), 'call')}"
-    how = "refused where a drill provoked it, not counted as faults" if provoked else "failed"
+    many = sum(each.count for each in own)
+    sentence = words.format_count(many, "call")
+    refused = f"{'was' if many == 1 else 'were'} refused where a drill provoked it, which counts as no fault"
+    how = refused if provoked else "failed"
     beside = f" ({allowed:,} allowed)" if allowed is not None else ""
     by_op: dict[str, list[Faults]] = {}
     for each in own:

@@ -30,12 +30,14 @@ WRITTEN: Mapping[WritePolicy, str] = {
     "reviewed": "writes an unsure note only when it is confirmed",
 }
 """What an agent does under a write policy."""
+USUAL = "is of an agent that looks up the old note before it writes. After append, it is of one that only adds notes."
+"""What the numbers of a cell are of in a run that names no way of writing."""
 READS: Mapping[ReadPolicy, str] = {
     "trusting": "takes the first note it gets",
     "newest": "takes the newest note",
     "verifying": "checks its notes against git",
     "careful": "takes the newest note that git does not contradict",
-    "filtered": "asks for sure rules alone and takes the first",
+    "filtered": "asks only for rules that nobody doubted and takes the first",
     "model": "is a chat model",
 }
 """What an agent does under a read policy."""
@@ -165,8 +167,10 @@ def explain_bold(results: Results) -> str:
     if len(results.list_writes()) <= 1:
         return ""
     if are_usual(results):
-        return "The number in bold: the agent looks up the old note before it writes. Beneath, append: it only adds."
-    return "The number in bold: the way of writing that suits the backend best. Beneath, append, or else the next best."
+        return f"The number in bold {USUAL}"
+    return (
+        "The number in bold is of the way of writing that suits the backend best. Beneath is append, or the next best."
+    )
 
 
 def best_write(results: Results, row: str) -> WritePolicy:

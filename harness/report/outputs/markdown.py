@@ -112,7 +112,14 @@ def _show_board(results: Results, made: Board) -> list[str]:
     lines = [[_name_row(row), *map(_show, row.scores)] for row in made.rows]
     legend = ", ".join(f"{SHAPES[each]} {word}" for each, word in MEANING.items() if each != "open")
     notes = [f"{row.name}: {note}." for row in made.rows for note in row.notes]
-    sentences = [f"{legend}.", board.FAILED if made.trust else "", made.bounds, *notes, table.explain_stand_in(results)]
+    sentences = [
+        f"{legend}.",
+        made.counts,
+        board.FAILED if made.trust else "",
+        made.bounds,
+        *notes,
+        table.explain_stand_in(results),
+    ]
     return [
         *_write_grid(["Backend", *(column.head for column in made.columns)], lines),
         "",

@@ -98,9 +98,9 @@ def _explain_board(results: Results, made: Board) -> Iterator[str]:
     yield "  ".join(f"{SHAPES[judgement]} {word}" for judgement, word in MEANING.items())
     if len(writes := results.list_writes()) > 1:
         legend = (f"{ways.WRITES[write]}: the agent {ways.WRITTEN[write]}." for write in writes)
-        usual = "A number alone: the agent looks up the old note before it writes. With append: it only adds."
-        yield usual if ways.are_usual(results) else " ".join(legend)
+        yield f"A number alone {ways.USUAL}" if ways.are_usual(results) else " ".join(legend)
     yield from filter(None, [ways.explain_range(results)])
+    yield made.counts
     yield from [board.FAILED] if made.trust else []
     yield from filter(None, [made.bounds])
     yield from (f"{row.name}: {note}." for row in made.rows for note in row.notes)
@@ -172,7 +172,8 @@ def _describe_gates(results: Results) -> str:
     held = sum(gate.verdict == "held" for gate in results.gates)
     left = board.collect_demands(results, board.collect(results))
     controls = f" ({left.controls} judge controls)" if left.controls else ""
-    bad = f"; \u25b2 {words.format_count(len(left.bad), 'column')} failing that no gate covers" if left.bad else ""
+    columns = words.format_count(len(left.bad), "column")
+    bad = f"; \u25b2 tests failed in {columns} that no gate covers" if left.bad else ""
     return f"{held:,} of {words.format_count(len(results.gates), 'gate')} held{controls}{bad}"
 
 

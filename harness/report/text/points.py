@@ -96,7 +96,7 @@ def _list_told(board: Board) -> list[tuple[Head, Cells]]:
 
 
 def _tell_partly(board: Board, column: Head, cells: Cells) -> str:
-    """`Sources: all proven in bm25 and chroma; no number for notes.`: what was not measured is not clean."""
+    """`Sources: all sources proven in bm25 and chroma; no number for notes.`: what was not measured is not clean."""
     known = {row.key for row, _ in cells}
     others = [row.name for row in board.rows if not row.cold and row.key not in known]
     sound, rest = (
@@ -126,7 +126,7 @@ def _judge_rows(board: Board, wrong: Sequence[tuple[Head, Cells]]) -> Iterator[V
         elif not row.cold and any(other.key == row.key for _, cells in wrong for other, _ in cells):
             sound.append(row.name)
     if sound:
-        text = f"{words.join_words(sound)}: every test that could be made passed."
+        text = f"{words.join_words(sound)}: every test that could run passed."
         yield VerdictLine(text, wrong[0][0].topic, "good")
 
 
@@ -198,7 +198,7 @@ def _tell_lacking(board: Board) -> Iterator[str]:
                 lacking.setdefault(row.name, []).append(column.head)
     if len(lacking) > NAMED_LACKING:
         many = words.format_count(sum(map(len, lacking.values())), "number is", "numbers are")
-        yield f"{many[0].upper()}{many[1:]} missing in the table; what is missing has its reason there."
+        yield f"{many[0].upper()}{many[1:]} missing in the table; the word in each such cell says why."
     elif lacking:
         whole = len(board.columns)
         sentences = [

@@ -92,14 +92,24 @@ def _judge_decisions(results: Results, board: Board) -> Iterator[VerdictLine]:
         groups.setdefault((word, spread.write or "", len(stand)), []).append((row, spread))
     base = f"{cold.text} of {cold.of:,}" if cold.of else cold.text
     for (word, _, reads), reached in groups.items():
-        claims = [_claim(row, spread.text, "decisions") for row, spread in reached]
-        low, high = min(each.numbers[0] for _, each in reached), max(each.numbers[1] for _, each in reached)
-        claims = shorten(claims, ways.show_range(low, high))
+        claims = [_claim(row, _tell_right([spread]), "decisions") for row, spread in reached]
+        claims = shorten(claims, _tell_right([spread for _, spread in reached]))
         names = words.join_words([each.phrase for each in claims])
         named = len(results.list_writes()) > 1 and reached[0][1].write
         text, tone = _tell_standing(word, names, base, ways.WRITTEN[named] if named else "", several=reads > 1)
         rests = tuple(_list_rests(results, [row.key for row, _ in reached]))
         yield VerdictLine(text, "work", tone, tuple(claims), rests)
+
+
+def _tell_right(found: Sequence[Spread]) -> str:
+    """`35-48 of 60 right`: the lowest and the highest count."""
+    low, high = min(each.numbers[0] for each in found), max(each.numbers[1] for each in found)
+    return f"{ways.show_range(low, high)}{_tell_cases({each.of for each in found})} right"
+
+
+def _tell_cases(cases: set[int | None]) -> str:
+    """` of 60`, if all have equally many."""
+    return f" of {cases.pop():,}" if len(cases) == 1 and None not in cases else ""
 
 
 def _tell_standing(word: str, names: str, base: str, written: str, *, several: bool) -> tuple[str, Tone]:
@@ -118,17 +128,17 @@ def _tell_standing(word: str, names: str, base: str, written: str, *, several: b
     if word == "no difference shown":
         return f"For {names}, no difference from no memory ({base} right) could be proven{always}.", "plain"
     if word == "too few stories":
-        return f"Too few stories to tell whether memory helps: {base} right without it; with {names}{way}.", "plain"
+        return f"Too few stories to tell whether memory helps with {names}{way}: without it {base} are right.", "plain"
     if word == "not compared":
-        return f"With {names}{way}: compared with no memory in no story.", "plain"
+        return f"With {names}{way}: no story compares it with no memory.", "plain"
     proven = f"With {names}, more right decisions than without memory ({base}) were proven"
-    if only := re.fullmatch(r"better if the agent ([^;]*)", word):
+    if only := re.fullmatch(r"better than no memory if the agent ([^;]*)", word):
         both = f"{written} and, when it asks, {only[1]}" if written else only[1]
         return f"{proven} only if the agent {both}.", "plain"
-    if most := re.fullmatch(r"better unless the agent ([^;]*)", word):
+    if most := re.fullmatch(r"better than no memory unless the agent ([^;]*)", word):
         return f"{proven}{f'{way}, unless it' if way else ' unless the agent'} {most[1]}.", "plain"
     tone: Tone = "bad" if "worse" in word else "plain"
-    return f"With {names}{way}, right decisions are {word}. Without memory: {base}.", tone
+    return f"With {names}{way}, decisions are {word}. Without memory, {base} are right.", tone
 
 
 def _list_rests(results: Results, keys: Sequence[str]) -> Iterator[Comparison]:
@@ -169,8 +179,7 @@ def _advise(results: Results, board: Board) -> Iterator[VerdictLine]:
 def _tell_gain(results: Results, keys: Sequence[str], read: ReadPolicy) -> str:
     """`If it acts on the first note, right decisions then go from 19-30 to 35-46 of 60 with bm25 and mem0.`"""
     pairs = [_pair_writes(results, key)[read] for key in keys]
-    cases = {each.of for pair in pairs for each in pair}
-    of = f" of {cases.pop():,}" if len(cases) == 1 and None not in cases else ""
+    of = _tell_cases({each.of for pair in pairs for each in pair})
     names = _join(results, keys) if len(keys) <= NAMED else f"{len(keys)} backends"
     before, after = _format_range(before for before, _ in pairs), _format_range(after for _, after in pairs)
     return f"If it {READS[read]}, right decisions then go from {before} to {after}{of} with {names}."

@@ -111,7 +111,7 @@ def test_a_promise_is_held_over_operations_or_broken_by_a_sequence() -> None:
     held = results({}, {"x": {"broken_promises": (0, 448)}})
     assert (score(held, "broken_promises").text, score(held, "broken_promises").word) == (
         "448 operations",
-        "none broken",
+        "no promise broken",
     )
     broken = results({}, {"x": {"broken_promises": (1, 2)}})
     (head,) = (each for each in board.collect(broken).columns if each.id == columns.PROMISES.id)
@@ -124,7 +124,7 @@ def test_a_promise_is_held_over_operations_or_broken_by_a_sequence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hits", "word"), [(6, "not above chance"), (11, "little above chance"), (15, "some of it"), (20, "most of it")]
+    ("hits", "word"), [(6, "not above chance"), (11, "little above chance"), (15, "some answers"), (20, "most answers")]
 )
 def test_recall_is_held_against_drawing_blindly(hits: int, word: str) -> None:
     own: dict[str, list[Said]] = {"recall": [(hits, 20)], "chance_at_k": [0.5]}
@@ -282,7 +282,7 @@ def test_the_terminal_says_on_how_many_jobs_a_cost_rests_as_every_output_does(wi
     assert re.findall(r"  (\S+ of 24 jobs)", table) == ["6 of 24 jobs", "12\u201318 of 24 jobs"]
     assert re.search(r"333\u2013500 .*\n.*12\u201318 of 24 jobs.*\n.*append 1,000", table)
     for other in (markdown.write_summary(paid()), page.write_page(paid())):
-        assert other.count("completes 12\u201318 of 24 jobs, no memory 6") == 1
+        assert other.count("12\u201318 of 24 jobs done, without memory 6") == 1
 
 
 def test_terminal_summary_and_page_end_with_the_same_sentences(made: Results) -> None:

@@ -59,7 +59,9 @@ def test_who_completes_nothing_or_costs_more_than_no_memory_does_not_cost_the_fe
     )
     assert [row.name for row, _ in found.fit] == ["sound"]
     told = {row.name: why for row, why in found.others}
-    assert told["dear"] == "append: 500% of no memory; completes 40 of 80 jobs, no memory 40"
+    assert told["dear"] == (
+        "append: 500% of the cost without memory, 1,000 tokens a job; 40 of 80 jobs done, without memory 40"
+    )
     assert told["idle"] == "no job completed, paid for nothing"
 
 
@@ -134,12 +136,12 @@ def test_a_row_carries_a_mark_where_nobody_could_look_and_who_answered_for_a_mod
     held = found.run.conditions.model_copy(update={"chat": "stand-in"})
     found = found.model_copy(update={"trust": drilled.trust, "run": found.run.model_copy(update={"conditions": held})})
     (marks,) = (row.marks for row in board.collect(found).rows if row.key == "sealed")
-    assert marks == ("bytes not inspected", "cannot be emptied at once", "model inside: stand-in")
+    assert marks == ("bytes not inspected", "cannot be emptied in one call", "model inside: stand-in")
 
 
 def test_the_document_has_each_need_and_the_page_says_its_order() -> None:
     rows = re.findall(r"^\| ([A-Z][^|]*) \|", (paths.ROOT / "docs" / "choosing.md").read_text("utf-8"), re.MULTILINE)
     assert rows[: len(NEEDS)] == [need.asks for need in NEEDS]
     page = (paths.ROOT / "reports" / "templates" / "sure.html.j2").read_text("utf-8")
-    assert "the most right decisions first, by the lowest count over the ways of reading" in page
-    assert "Where tokens are the need, the fewest first, by the highest count" in page
+    assert "by right decisions (the lowest count over the ways of reading), the most first" in page
+    assert "Where tokens are the need, they are listed by tokens (the highest count), the fewest first" in page

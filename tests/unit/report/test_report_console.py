@@ -95,7 +95,7 @@ def test_the_last_line_counts_what_came_to_its_end(results: Results) -> None:
     judged = told.model_copy(update={"gates": gates, "changes": changes})
     assert console.describe_end(judged) == (
         "1 of 2 trials complete, 1 failed; against the baseline 1 better, 2 worse; 1 of 3 gates held; "
-        "\u25b2 3 columns failing that no gate covers"
+        "\u25b2 tests failed in 3 columns that no gate covers"
     )
     assert console.describe_end(results.model_copy(update={"cells": (), "trust": ()})) == "nothing was played"
 

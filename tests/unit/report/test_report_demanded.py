@@ -64,7 +64,7 @@ def test_what_is_bad_and_covered_by_no_gate_stands_beside_those_that_held_in_eve
         assert f"{MARK} Deletion: x, {SERVED}" in text
         assert "1 of 2 gates judge controls, and no backend." in text and "No gate covers y." in text
     assert console.describe_end(made).endswith(
-        f"2 of 2 gates held (1 judge controls); {MARK} 1 column failing that no gate covers"
+        f"2 of 2 gates held (1 judge controls); {MARK} tests failed in 1 column that no gate covers"
     )
     (warning,) = ci.warn_undemanded(made, "gates.toml")
     assert warning.startswith("::warning file=gates.toml,title=") and "Deletion: x" in warning
