@@ -124,8 +124,10 @@ def find_objects(clone: Clone) -> Path:
     try:
         folder = find_folders(path)[1]
         if not ((folder / "objects").is_dir() and (folder / "HEAD").is_file()):
+            around = next((each for each in path.absolute().parents if (each / ".git").exists()), None)
             what = "is no git repository" if path.exists() else "there is no such folder"
-            raise FixtureError(f"{name}: {path}: {what}; name a clone, or a URL as https://...")
+            instead = f"the one around it, {around}" if path.is_dir() and around else "a clone, or a URL as https://..."
+            raise FixtureError(f"{name}: {path}: {what}; name {instead}")
         if (folder / "shallow").is_file():
             raise FixtureError(f"{name}: {path} is a shallow clone; complete it there: git fetch --unshallow")
         objects = (folder / "objects").resolve()

@@ -127,7 +127,7 @@ def _lend(foreign: Foreign) -> Path:
 CLOSED: dict[str, tuple[Make, str]] = {
     "no such folder": (lambda foreign: foreign.path / "nowhere", "there is no such folder"),
     "no repository": (lambda foreign: foreign.path.parent, "is no git repository; name a clone"),
-    "a folder within one": (lambda foreign: foreign.path / "shop", "is no git repository; name a clone"),
+    "a folder within one": (lambda foreign: foreign.path / "shop", "is no git repository; name the one around it, "),
     "a file": (_file, "README.md: is no git repository; name a clone"),
     "a file that leads nowhere": (_refer(b"gitdir: /nowhere/at/all\n"), "is no git repository"),
     "a file that is none of git's": (_refer(b"\xff\0\n"), "is no git repository"),
