@@ -240,9 +240,8 @@ class Child:
     def _late(self, op: str, seconds: float) -> MemoryFault:
         """The fault of a call whose time is over; the child is killed."""
         stopped = self._stopped >= STOPPED and not self._owns_up(signal.SIGSTOP)
-        lack = (
-            "something outside of the run has stopped its process" if stopped else shortage.explain_memory(self._held)
-        )
+        lack = "something outside of the run has stopped its process" if stopped else ""
+        lack = lack or shortage.explain_memory(self._held) or shortage.explain_full_file(self._home.parent)
         self.kill()
         if lack:
             return self._fault("machine", op, f"{lack}; no answer within {seconds:g} s")
@@ -262,7 +261,8 @@ class Child:
         return self._fault("crashed", op, last_words)
 
     def _lacks(self, last_words: str) -> str:
-        return shortage.find(last_words, self._home.parent, self._held)
+        place = self._home.parent
+        return shortage.find(last_words, place, self._held) or shortage.explain_full_file(place)
 
     def _explain_pause(self) -> str:
         """Says how long this process was stopped during a call: the child's own clocks went on meanwhile."""

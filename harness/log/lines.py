@@ -8,7 +8,6 @@ against a backend that writes to a log, not against whoever computes a new seal.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -103,12 +102,12 @@ class Writer:
             sealed.update(line)
             line += b',"sha256":"%s"' % sealed.hexdigest().encode()
         line += b"}\n"
+        rest = line
         try:
-            whole = os.write(self._file, line) == len(line)
+            while rest:  # what was written in part is written on: the system then says what it lacks
+                rest = rest[os.write(self._file, rest) :]
         except OSError as error:
             raise Unwritable(error.errno, error.strerror, str(self._path)) from None
-        if not whole:
-            raise Unwritable(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
         self._digest.update(line)
         self._first = self._first or event
         self._lines, self._bytes, self.closed = self._lines + 1, self._bytes + len(line), event.closes

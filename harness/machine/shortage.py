@@ -21,6 +21,8 @@ from harness.machine import files
 
 ROOM = 64 * 2**20
 """Free bytes below which a write may have failed, although some are free again when we look."""
+PAGE = 4096
+"""Bytes by which a file stays below the limit of its size if it only grows by whole pages."""
 PROBE = 2**20
 """Bytes that are written to see whether a quota lets them be."""
 FILES, ADDRESSES, PROCESSES = 1024, 4 * 2**30, 4096
@@ -74,9 +76,22 @@ def explain_error(error: BaseException, folder: Path | None = None) -> str:
     return find(" ".join(map(_spell, _list_causes(error))), folder or Path(tempfile.gettempdir()))
 
 
+def tell(error: OSError) -> str:
+    """What the machine lacked when we could not write, with what to do; else what the system says."""
+    return _OURS.get(error.errno or 0) or error.strerror or str(error)
+
+
 def is_short_of_room(folder: Path) -> str:
     """What is lacking where this folder lies; empty: something can be written there."""
     return _explain_room(folder, 0)
+
+
+def explain_full_file(folder: Path) -> str:
+    """Whether a file of a store has come to the limit of its size, whatever the words of who failed: a database keeps
+    the system's error to itself.
+    """
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    return _file(folder, 0) if files.find_largest(folder) + PAGE > most != resource.RLIM_INFINITY else ""
 
 
 def explain_memory(held: int) -> str:

@@ -7,6 +7,7 @@ import resource
 import signal
 import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,25 @@ def _grow(self: Any, *_: object) -> list[Hit]:
 
 
 Grows = recalling(_grow, "No fault: its store has a file of 64 MiB.")
+
+
+def _hide(self: Any, *_: object) -> list[Hit]:
+    with suppress(OSError):
+        _grow(self)
+    raise LookupError("the index cannot be written")
+
+
+HidesWhy = recalling(_hide, "No fault but the words: it says nothing of the file that could not grow.")
+
+
+def _hang(self: Any, *_: object) -> list[Hit]:
+    with suppress(OSError):
+        _grow(self)
+    time.sleep(60)
+    return []
+
+
+Hangs = recalling(_hang, "No fault but the wait: it tries for ever to write what can be written nowhere.")
 
 
 def _limit(self: Any, *_: object) -> list[Hit]:

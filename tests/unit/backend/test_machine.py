@@ -20,6 +20,7 @@ from harness.backend.forkserver import ForkServers, Launcher, spawn
 from harness.backend.store import ChildStore
 from harness.machine import shortage
 from harness.model.backend import Backend
+from tests.support.limits import limited
 
 HOME = Scope(repo="shop", org="lantern")
 AT = "2025-04-01T10:00:00+00:00"
@@ -54,16 +55,6 @@ def fail(name: str, place: Path, deadlines: Deadlines = LONG, launch: Launcher =
     return caught.value
 
 
-@contextmanager
-def limited(kind: int, most: int) -> Iterator[None]:
-    before = resource.getrlimit(kind)
-    resource.setrlimit(kind, (most, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(kind, before)
-
-
 @pytest.mark.parametrize("name", ["NoRoom", "FullSqlite", "LargeFile", "ManyFiles", "NoMemory", "NoThreads"])
 def test_a_machine_that_lacks_nothing_excuses_nobody(tmp_path: Path, name: str) -> None:
     if name == "ManyFiles" and resource.getrlimit(resource.RLIMIT_NOFILE)[0] < shortage.FILES:
@@ -92,6 +83,18 @@ def test_a_limit_of_file_sizes_is_the_machines_doing_unless_the_backend_has_set_
         assert fail("Grows", tmp_path).fault.kind == "machine"
     (tmp_path / "own").mkdir()
     assert fail("LimitsItself", tmp_path / "own").fault.kind == "raised"
+
+
+@pytest.mark.parametrize("name", ["HidesWhy", "Hangs"])
+def test_a_store_at_the_limit_of_file_sizes_excuses_whoever_keeps_the_reason(tmp_path: Path, name: str) -> None:
+    with limited(resource.RLIMIT_FSIZE, 16 * 2**20):
+        caught = fail(name, tmp_path, SHORT)
+    assert caught.fault.kind == "machine" and "ulimit -f" in caught.fault.message
+
+
+def test_a_store_below_the_limit_of_file_sizes_excuses_nobody(tmp_path: Path) -> None:
+    with limited(resource.RLIMIT_FSIZE, 128 * 2**20):
+        assert fail("HidesWhy", tmp_path).fault.kind == "raised"
 
 
 def test_who_leaks_files_is_excused_by_a_low_limit_only(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -207,9 +208,15 @@ def test_a_log_is_appended_to_and_never_written_twice(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_an_error_and_not_half_an_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = os.write
+    whole, room = os.write, [20, 0]
+
+    def write(file: int, data: bytes) -> int:
+        if left := room.pop(0):
+            return whole(file, data[:left])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
     with Writer(tmp_path / "log.jsonl") as writer:
-        monkeypatch.setattr(os, "write", lambda file, data: whole(file, data[:-5]))
+        monkeypatch.setattr(os, "write", write)
         with pytest.raises(OSError, match="No space left"):
             writer.append(Closed(status="complete"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -25,12 +26,13 @@ from harness.log.events import Closed, Sought
 from harness.log.folder import commit
 from harness.log.lines import Writer
 from harness.log.reader import read
-from harness.machine import git, leftovers
+from harness.machine import git, leftovers, shortage
 from harness.metrics import faults
 from harness.model.backend import Fault
 from harness.model.dates import parse_moment
 from harness.play import trouble
 from harness.play.store import Hindered
+from tests.support.limits import limited
 from tests.support.logs import Tape
 
 SURROGATE = "a\ud800b"
@@ -102,6 +104,16 @@ def test_what_no_trial_can_do_without_ends_the_run(
     with pytest.raises(type(error)), trouble.fence(log, Closed, tape.blobs):
         raise error
     assert read(tmp_path / "one.jsonl", tape.blobs).closed is None
+
+
+def test_a_log_at_the_limit_of_file_sizes_says_so(tmp_path: Path) -> None:
+    with (
+        limited(resource.RLIMIT_FSIZE, 100),
+        Writer(tmp_path / "log.jsonl") as log,
+        pytest.raises(Unwritable) as caught,
+    ):
+        log.append(Closed(status="failed", fault=Fault(kind="harness", op="play", message="long" * 50)))
+    assert shortage.explain_error(caught.value).endswith("ulimit -f unlimited")
 
 
 def test_a_log_is_not_closed_twice(writer: tuple[Tape, Writer]) -> None:
