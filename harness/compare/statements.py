@@ -60,7 +60,11 @@ def score_run(folder: Folder, show: Show[S], processes: int = 1) -> tuple[Result
     problems = sorted(line for each in scored[: len(stories)] for line in each.problems)
     unread = [line for each in scored[len(stories) :] for line in each.problems]
     del scored
-    cells += [metrics.make_unscored(trial, "no readable log") for trial in file.trials if trial.id not in played]
+    cells += [
+        metrics.make_unscored(trial, file.unbegun.get(trial.id, "no readable log"))
+        for trial in file.trials
+        if trial.id not in played
+    ]
     cells.sort(key=lambda cell: cell.id)
     rows = make_rows(cells, (log.opened for log in played.values()), conditions)
     ranked = list_ranked(rows)
@@ -100,7 +104,9 @@ def score_run(folder: Folder, show: Show[S], processes: int = 1) -> tuple[Result
         like_oracle=tuple(find_like_oracle(cells, ranked)),
         trust_definitions=dict(sorted(trust.DEFINITIONS.items())) if file.drills else {},
         trust=tuple(
-            drilled[trial.id].cell if trial.id in drilled else trust.make_unscored(trial, "no readable transcript")
+            drilled[trial.id].cell
+            if trial.id in drilled
+            else trust.make_unscored(trial, file.unbegun.get(trial.id, "no readable transcript"))
             for trial in file.drills
         ),
         faults=tuple(_list_faults([*played.values(), *drilled.values()])),

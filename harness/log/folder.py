@@ -23,7 +23,7 @@ from harness.log.lines import LogError, Unbegun
 from harness.log.reader import Log, Outline, find_story, read
 from harness.log.transcript import Transcript
 from harness.log.transcript import read as read_transcript
-from harness.machine import documents, files, leftovers
+from harness.machine import documents, files, leftovers, shortage
 from harness.machine.documents import DocumentError
 from harness.model.drill import DrillTrial
 from harness.model.prices import Prices
@@ -64,6 +64,7 @@ class RunFile(Model):
         interpreters: Backend -> where its own Python was on the machine that began.
         allowed_faults: Backend -> how many of its calls may fail without failing the run.
         reused: Trials that an earlier run played -> the day on which it did.
+        unbegun: Trials and drills that left no log when they were played last -> why.
         prices: Of the tokens of chat models, as they were given last.
         backends_contained, checks_contained: How far, on the machine that played last; empty: not recorded.
     """
@@ -89,6 +90,7 @@ class RunFile(Model):
     interpreters: Mapping[str, str] = {}
     allowed_faults: Mapping[str, int] = {}
     reused: Mapping[str, date] = {}
+    unbegun: Mapping[str, str] = Field({}, exclude_if=lambda trials: not trials)
     backends_contained: str = ""
     checks_contained: str = ""
     prices: Prices | None = Field(None, exclude_if=lambda prices: prices is None)
@@ -136,7 +138,9 @@ class Folder:
             link.symlink_to(made.name)
             link.replace(out / "latest")
         except OSError as error:
-            raise FolderError(f"{out}: cannot write a run there: {error.strerror}; choose another with --out") from None
+            raise FolderError(
+                f"{out}: cannot write a run there: {shortage.tell(error)}; choose another with --out"
+            ) from None
         return cls(made)
 
     @classmethod

@@ -94,6 +94,7 @@ class Runner:
     prices: Prices | None = None
     trial_cache: TrialCache | None = None
     fresh: bool = False
+    _unbegun: dict[str, str] = field(default_factory=dict, init=False)
 
     def play(self) -> RunFile:
         """Plays every trial that has no closed log of equal digest yet; says what was asked for.
@@ -136,6 +137,9 @@ class Runner:
         control = Control(self.budget, self.listener.noted)
         with self.executor.opened(settings, control) as submit:
             self._all(waiting, settings.stories, submit, control, reuse)
+        if self._unbegun:
+            file = file.model_copy(update={"unbegun": dict(sorted(self._unbegun.items()))})
+            self.folder.write(file)
         if reuse:
             reuse.end()
         return file
@@ -296,4 +300,5 @@ class Runner:
         except LogError as error:
             self.listener.broke(trial, str(error))
         except Exception as error:
-            self.listener.broke(trial, trouble.describe(error, self.folder.blobs))
+            self._unbegun[trial.id] = trouble.describe(error, self.folder.blobs)
+            self.listener.broke(trial, self._unbegun[trial.id])

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from harness.log.folder import DRILLS, LOGS, Folder, FolderError, RunFile
-from harness.machine import files, leftovers
+from harness.machine import files, leftovers, shortage
 from harness.model.backend import SOUND
 from harness.model.drill import DrillTrial
 from harness.model.trial import Trial
@@ -74,7 +74,7 @@ def _copy(root: Path, target: Path) -> None:
                         to.parent.mkdir(parents=True, exist_ok=True)
                         to.write_bytes(data)
             except OSError as error:
-                raise FolderError(f"{path}: cannot be copied: {error.strerror}") from None
+                raise FolderError(f"{path}: cannot be copied: {shortage.tell(error)}") from None
 
 
 def _join(files: Mapping[Shard, RunFile], name: str) -> RunFile:
@@ -91,6 +91,7 @@ def _join(files: Mapping[Shard, RunFile], name: str) -> RunFile:
             "trials": _order_trials(files),
             "drills": _order_drills(files),
             "unplayed": tuple(unplayed.values()),
+            "unbegun": {name: why for own in files.values() for name, why in own.unbegun.items()},
             "reused": {name: day for own in files.values() for name, day in own.reused.items()},
         }
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.adapter import Server
+from harness.compare.statements import score_run
 from harness.log.folder import Folder
 from harness.model.drill import DrillTrial
 from harness.model.trial import Selection, Trial
@@ -73,6 +74,16 @@ def test_a_story_lets_go_of_its_noise_when_its_last_trial_has_ended(lasting: Hou
         Folder(tmp_path / "run"), Selection(backends=()), Backends({}), "", stories, lasting.cache, watching, executor
     ).play()
     assert [held for _, held in watching.held] == [DRAWN, 0]
+
+
+def test_why_a_trial_left_no_log_is_its_reason_in_the_results(lasting: House, tmp_path: Path) -> None:
+    stories = loader.load([lasting.write(lasting.story)], lasting.fixtures, lasting.cache)
+    executor, folder = FakeExecutor(), Folder(tmp_path / "run")
+    Runner(
+        folder, Selection(backends=()), Backends({}), "", stories, lasting.cache, Watching(executor), executor
+    ).play()
+    (cell,) = score_run(folder, lambda *_: None)[0].cells
+    assert cell.status == "not-run" and cell.reason.startswith("RuntimeError: nobody plays it")
 
 
 SERVERS = {"plain": None, "a1": "a", "a2": "a", "b": "b"}
