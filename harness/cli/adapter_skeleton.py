@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from harness.backend import registry
-from harness.machine import files
+from harness.machine import files, shortage
 
 
 class NewAdapterError(Exception):
@@ -35,5 +35,5 @@ def write_adapter(name: str, folder: Path) -> tuple[Path, str]:
     try:
         files.write(file, text)
     except OSError as error:
-        raise NewAdapterError(f"{file}: cannot be written: {error.strerror}") from None
+        raise NewAdapterError(f"{file}: cannot be written: {shortage.tell(error)}") from None
     return file, f"{name}:{made}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from harness import paths
-from harness.machine import files
+from harness.machine import files, shortage
 from harness.model.trial import DEFAULT_CALL_SECONDS, Split
 
 if TYPE_CHECKING:
@@ -164,13 +164,12 @@ def write_page(path: Path, text: str) -> None:
     try:
         files.write(path, text)
     except OSError as error:
-        stop(f"{path}: cannot be written: {error.strerror}; choose another with --html", COULD_NOT_RUN)
+        stop(f"{path}: cannot be written: {shortage.tell(error)}; choose another with --html", COULD_NOT_RUN)
 
 
 def load_stories(
     tasks: Path, fixtures: Path, names: tuple[str, ...], split: Split, held_seed: int = 0
 ) -> list[tuple[Scenario, Repo]]:
-    from harness.machine import shortage
     from harness.repo import programs
     from harness.repo.checkout import FixtureError
     from tasks import loader, suite

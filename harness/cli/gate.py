@@ -26,7 +26,7 @@ from harness.cli.common import (
     with_out,
     write_page,
 )
-from harness.machine import files
+from harness.machine import files, shortage
 
 
 @click.command()
@@ -123,7 +123,7 @@ def save(folder: Path, output: Path) -> None:
     except RegressError as error:
         stop(error)
     except OSError as error:
-        stop(f"{output}: cannot be written: {error.strerror}; choose another with -o")
+        stop(f"{output}: cannot be written: {shortage.tell(error)}; choose another with -o")
     held = f"{format_count(len(made.stories), 'scenario')}, {format_count(len(made.entrants), 'backend')}"
     tell(f"{shorten(output)}: {held} of run {made.run}")
     points = [*(point for row in made.rows for point in row.points), *(row.point for row in made.trust)]

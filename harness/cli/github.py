@@ -9,7 +9,7 @@ import click
 
 from harness import paths
 from harness.cli.common import FOLDER, say, stop
-from harness.machine import documents
+from harness.machine import documents, shortage
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 
@@ -41,5 +41,5 @@ def github(folder: Path, gates: str) -> None:
         with Path(place).open("a", encoding="utf-8") as file:
             file.write(ci.cut_summary(text))
     except OSError as error:
-        stop(f"{place}: cannot be written: {error.strerror}")
+        stop(f"{place}: cannot be written: {shortage.tell(error)}")
     return None

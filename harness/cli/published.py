@@ -12,7 +12,7 @@ import click
 from harness import paths
 from harness.cli.common import COULD_NOT_RUN, FOLDER, GOOD, open_terminal, say, shorten, stop, tell, with_call_seconds
 from harness.cli.sessions import sessions
-from harness.machine import files
+from harness.machine import files, shortage
 
 if TYPE_CHECKING:
     from harness.published.figures import Figures
@@ -120,4 +120,4 @@ def _make_folder(out: Path, name: str) -> Path:
     try:
         return files.make_folder(out, f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
     except OSError as error:
-        stop(f"{out}: cannot be written: {error.strerror}; choose another with --out", COULD_NOT_RUN)
+        stop(f"{out}: cannot be written: {shortage.tell(error)}; choose another with --out", COULD_NOT_RUN)

@@ -24,7 +24,7 @@ from harness.cli.common import (
     tell,
     with_call_seconds,
 )
-from harness.machine import files
+from harness.machine import files, shortage
 
 if TYPE_CHECKING:
     from harness.model.trial import Feed, Spec
@@ -105,7 +105,7 @@ def _import(recorded: tuple[Path, ...], folder: Path | None) -> Path:
         stop(error)
     except OSError as error:
         bad = error.errno == errno.ENOTEMPTY
-        stop(f"{folder}: {error.strerror}; choose another with --to", BAD if bad else COULD_NOT_RUN)
+        stop(f"{folder}: {shortage.tell(error)}; choose another with --to", BAD if bad else COULD_NOT_RUN)
     _tell(imported, folder)
     return folder
 

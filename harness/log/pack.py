@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from harness.machine import leftovers
+from harness.machine import leftovers, shortage
 from harness.machine.files import open_regular
 
 SUFFIX = ".tar.xz"
@@ -43,7 +43,7 @@ def pack(run: Path, target: Path) -> None:
                 archive.add(path, str(path.relative_to(run)), recursive=False, filter=_strip_member)
         draft.replace(target)
     except OSError as error:
-        raise PackError(f"{target}: cannot be written: {error.strerror}; choose another with -o") from None
+        raise PackError(f"{target}: cannot be written: {shortage.tell(error)}; choose another with -o") from None
     finally:
         draft.unlink(missing_ok=True)
 

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from harness.machine import shortage
 from harness.mine import candidates, misled, reading, stories, toml
 from harness.mine.candidates import Candidate
 from harness.mine.stories import MinedStory
@@ -136,7 +137,7 @@ def check_free(folder: Path) -> None:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise MineError(f"{folder}: is there already, and not empty; name a new folder")
     except OSError as error:
-        raise MineError(f"{folder}: cannot be written: {error.strerror}") from None
+        raise MineError(f"{folder}: cannot be written: {shortage.tell(error)}") from None
 
 
 def find_candidates(repo: Repo, commits: Sequence[Commit], reasons: Counter[str]) -> list[Candidate]:
@@ -162,7 +163,7 @@ def write(
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.absolute().parent))
     except OSError as error:
-        raise MineError(f"{folder}: cannot be written: {error.strerror}") from None
+        raise MineError(f"{folder}: cannot be written: {shortage.tell(error)}") from None
     try:
         kept = _write_stories(draft, stories, fixtures, cache, reasons)
         if not kept:
@@ -179,7 +180,7 @@ def write(
             folder.rmdir()
         draft.rename(folder)
     except OSError as error:
-        raise MineError(f"{folder}: cannot be written: {error.strerror}") from None
+        raise MineError(f"{folder}: cannot be written: {shortage.tell(error)}") from None
     finally:
         shutil.rmtree(draft, ignore_errors=True)  # once it was renamed there is none
     return kept

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.machine import documents, files
+from harness.machine import documents, files, shortage
 from harness.machine.documents import DocumentError
 from harness.mine.candidates import Candidate, Stand
 from harness.mine.mining import Judgement, Mined, MineError
@@ -102,7 +102,7 @@ def write(mined: Mined, page: Path, decided: Mapping[str, Judgement]) -> None:
     try:
         files.write(page, text)
     except OSError as error:
-        raise MineError(f"{page}: cannot be written: {error.strerror}") from None
+        raise MineError(f"{page}: cannot be written: {shortage.tell(error)}") from None
 
 
 def make_cards(mined: Mined, shown: Sequence[Candidate], decided: Mapping[str, Judgement]) -> list[Card]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.log.folder import Folder, FolderError
-from harness.machine import files
+from harness.machine import files, shortage
 from harness.model.cells import Cell
 from harness.model.results import Results
 from harness.report.model import evidence
@@ -91,5 +91,5 @@ def _replace(path: Path, text: str) -> None:
     try:
         files.write(path, text)
     except OSError as error:
-        why = f"{path}: cannot be written: {error.strerror}"
+        why = f"{path}: cannot be written: {shortage.tell(error)}"
         raise FolderError(f"{why}; `coldwarm report RUN --out FOLDER` writes it elsewhere") from None

@@ -14,7 +14,7 @@ from harness.backend.store import ChildStore
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.embedder import choose
 from harness.gateway.gateway import Gateway
-from harness.machine import documents, files, leftovers
+from harness.machine import documents, files, leftovers, shortage
 from harness.machine.documents import DocumentError
 from harness.model.backend import Backend
 from harness.model.trial import Spec
@@ -109,7 +109,7 @@ def _claim(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"{folder}: cannot be written: {error.strerror}; name another --store") from None
+        raise StoreError(f"{folder}: cannot be written: {shortage.tell(error)}; name another --store") from None
 
 
 def _check_card(folder: Path, card: dict[str, str]) -> None:

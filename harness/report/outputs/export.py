@@ -19,7 +19,7 @@ from typing import Any
 from harness.adapter import Scope
 from harness.compare import statements
 from harness.log.folder import Folder
-from harness.machine import extras, files
+from harness.machine import extras, files, shortage
 from harness.model.cells import Cell
 from harness.model.facts import STRATA
 from harness.model.results import Results, Suite
@@ -203,7 +203,7 @@ def _fill_draft(directory: Path) -> Iterator[Path]:
 
 
 def _unwritable(directory: Path, error: OSError) -> ExportError:
-    return ExportError(f"{directory}: cannot write there: {error.strerror or error}; name another directory")
+    return ExportError(f"{directory}: cannot write there: {shortage.tell(error)}; name another directory")
 
 
 def _pandas() -> Any:
