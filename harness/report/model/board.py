@@ -208,7 +208,7 @@ def _tell_equals(results: Results) -> Iterator[str]:
     for group in results.twins:
         names = words.join_words([table.name_row(results, name) for name in group.rows])
         why = f", as {group.reason}" if group.reason else ""
-        yield f"{names}: the same decisions{why}."
+        yield f"{names} lead to the same decisions{why}."
 
 
 def _tell_bounds(results: Results) -> str:

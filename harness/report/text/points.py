@@ -190,7 +190,7 @@ def tell_limits(results: Results, board: Board) -> Iterator[str]:
 
 
 def _tell_lacking(board: Board) -> Iterator[str]:
-    """`Without a number: notes in Sources and Dates.`; of many backends, how many."""
+    """`There is no number for notes in Sources and Dates.`; of many backends, how many."""
     lacking: dict[str, list[str]] = {}
     for row in board.rows:
         for column, score in zip(board.columns, row.scores, strict=True):
@@ -205,7 +205,7 @@ def _tell_lacking(board: Board) -> Iterator[str]:
             f"{name} in {'every column' if len(heads) == whole else words.join_words(heads)}"
             for name, heads in lacking.items()
         ]
-        yield f"Without a number: {'; '.join(sentences)}."
+        yield f"There is no number for {'; for '.join(sentences)}."
 
 
 def explain_limits(results: Results) -> list[str]:

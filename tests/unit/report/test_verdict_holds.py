@@ -346,8 +346,8 @@ def what_failed_nowhere_is_good_in_every_row(found: Judged) -> None:
 @check
 def what_is_said_to_lack_a_number_is_all_that_lacks_one(found: Judged) -> None:
     for line in found.lines:
-        if at := re.search(r"Without a number: (.*?)\.(?: |$)", line.text):
-            told = {name: heads for name, _, heads in (part.partition(" in ") for part in at[1].split("; "))}
+        if at := re.search(r"There is no number for (.*?)\.(?: |$)", line.text):
+            told = {name: heads for name, _, heads in (part.partition(" in ") for part in at[1].split("; for "))}
             for row in found.board.rows:
                 cells = zip(found.board.columns, row.scores, strict=True)
                 none = [head.head for head, score in cells if not score.measured and score.why]
@@ -487,12 +487,12 @@ KINDS = tuple(
             r"With .*, decisions are .*(better|worse) than no memory (if|unless) the agent .*\. Without memory, .*",
             r"The agent should search for the old note and replace it, not only add the new one\. If it ",
             r"An agent that searches for the old note and replaces it gains in some cases and loses in others\. If it ",
-            r".*: the same decisions",
+            r".* lead to the same decisions",
             r".* leads? to more right decisions than ",
             r"No difference in right decisions was proven between ",
             r"Of \d+ pairs of backends, \d+ differ in right decisions",
             r"With \d+ stor(y|ies), (no difference in decisions can|a difference is) ",
-            r"(Without a number: |\d+ numbers? (is|are) missing in the table|Nothing is said of )",
+            r"(There is no number for |\d+ numbers? (is|are) missing in the table|Nothing is said of )",
             r"Of .* calls failed: ",
             r"No drill was played: ",
             r"Noth?ing (can be concluded|was measured)",
