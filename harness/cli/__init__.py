@@ -44,6 +44,7 @@ def main() -> NoReturn:
     _replace_closed()
     heeded = _heed_signals()
     git.forget_caller()
+    _find_temporary()
     code: int | str | None = None
     try:
         try:
@@ -78,6 +79,12 @@ def _run() -> int | str | None:
     except Exception as error:
         say(shortage.explain_error(error) or _describe_fault(error))
     return COULD_NOT_RUN
+
+
+def _find_temporary() -> None:
+    """A TMPDIR that is named from here is meant from here, also by children, which work elsewhere."""
+    if place := os.environ.get("TMPDIR"):
+        os.environ["TMPDIR"] = str(Path(place).absolute())
 
 
 def _describe_fault(error: Exception) -> str:

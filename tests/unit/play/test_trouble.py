@@ -248,6 +248,18 @@ def test_a_folder_whose_name_cannot_be_written_down_is_refused(tmp_path: Path) -
     assert done.returncode == 2 and "its name is not UTF-8" in done.stderr and "Traceback" not in done.stderr
 
 
+def test_a_temporary_folder_that_is_named_from_here_is_meant_from_here(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", ".")
+    monkeypatch.setattr(cli, "_heed_signals", list)
+    monkeypatch.setattr(cli, "commands", _Failing(ValueError("none")))
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert os.environ["TMPDIR"] == str(tmp_path)
+
+
 def test_the_repository_of_our_caller_is_not_ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     expected = commit()
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
