@@ -340,8 +340,12 @@ def find_report_folder(run: Path) -> Path | None:
 
 def open_run(folder: Path) -> Folder:
     from harness.log.folder import Folder, FolderError
+    from harness.machine import leftovers
 
     try:
-        return Folder.open(folder)
+        opened = Folder.open(folder)
     except FolderError as error:
         stop(error)
+    if leftovers.is_claimed(opened.root):
+        say(f"{shorten(folder)}: a process still plays this run: what it has not finished is missing here")
+    return opened

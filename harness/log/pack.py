@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from harness.machine import leftovers, shortage
-from harness.machine.files import open_regular
+from harness.machine.files import open_draft, open_regular
 
 SUFFIX = ".tar.xz"
 FILES = ("run.json", "gates.toml", "baseline.json", "results.json")
@@ -36,16 +36,15 @@ class PackError(Exception):
 def pack(run: Path, target: Path) -> None:
     """Writes the run in folder `run` to `target`, whole or not at all. What a report derives is left out, but for the
     results, which `compare` reads. Raises PackError."""
-    draft = target.with_name(f".{target.name}.part")
     try:
-        with tarfile.open(draft, "w:xz", format=tarfile.PAX_FORMAT, preset=6) as archive:
+        with (
+            open_draft(target) as draft,
+            tarfile.open(draft, "w:xz", format=tarfile.PAX_FORMAT, preset=6) as archive,
+        ):
             for path in _list_contents(run):
                 archive.add(path, str(path.relative_to(run)), recursive=False, filter=_strip_member)
-        draft.replace(target)
     except OSError as error:
         raise PackError(f"{target}: cannot be written: {shortage.tell(error)}; choose another with -o") from None
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def unpack(file: Path) -> Path:

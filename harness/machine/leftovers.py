@@ -7,6 +7,7 @@ process can tell what a kill has left and what is still in use.
 from __future__ import annotations
 
 import atexit
+import fcntl
 import os
 import shutil
 import signal
@@ -66,6 +67,18 @@ def claim(folder: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def is_claimed(folder: Path) -> bool:
+    """Whether another process holds the folder's lock now; leaves it to whoever wants it."""
+    try:
+        with (folder / LOCK).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _lock(folder: Path) -> BaseFileLock:

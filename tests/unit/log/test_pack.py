@@ -35,6 +35,25 @@ def test_a_packed_run_reads_like_its_folder(folder: Folder, tmp_path: Path) -> N
     assert opened.logs()[0].keys() == folder.logs()[0].keys()
 
 
+def test_two_that_pack_into_one_file_do_not_meet(
+    folder: Folder,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    attempt(folder)
+    target, replace = tmp_path / "run.tar.xz", Path.replace
+
+    def another(draft: Path, to: Path) -> Path:
+        monkeypatch.setattr(Path, "replace", replace)
+        pack.pack(folder.root, target)
+        return draft.replace(to)
+
+    monkeypatch.setattr(Path, "replace", another)
+    pack.pack(folder.root, target)
+    assert Folder.open(target).read() == folder.read()
+    assert [each for each in tmp_path.iterdir() if each.name.endswith(".part")] == []
+
+
 def test_equal_runs_give_equal_bytes(folder: Folder, tmp_path: Path) -> None:  # noqa: F811
     path = attempt(folder)
     pack.pack(folder.root, tmp_path / "a.tar.xz")
@@ -155,3 +174,11 @@ def test_a_pipe_is_no_packed_run(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x.tar.xz")
     with pytest.raises(pack.PackError, match="not a regular file"):
         pack.unpack(tmp_path / "x.tar.xz")
+
+
+def test_a_run_that_is_still_played_says_so_to_who_reads_it(folder: Folder) -> None:  # noqa: F811
+    attempt(folder)
+    with folder.claim():
+        during = CliRunner().invoke(commands, ["score", str(folder.root)])
+    after = CliRunner().invoke(commands, ["score", str(folder.root)])
+    assert "a process still plays this run" in during.output and "still plays" not in after.output

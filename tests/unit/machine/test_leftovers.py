@@ -139,3 +139,12 @@ def test_a_folder_from_which_an_ordinary_user_has_shut_itself_out_is_removed(tmp
     os.waitpid(pid, 0)
     assert not (folder / "store").exists()
     leftovers.remove(folder)
+
+
+def test_who_asks_whether_a_folder_is_claimed_takes_it_from_nobody(tmp_path: Path) -> None:
+    assert not leftovers.is_claimed(tmp_path) and not (tmp_path / leftovers.LOCK).exists()
+    with leftovers.claim(tmp_path):
+        assert leftovers.is_claimed(tmp_path)
+    assert not leftovers.is_claimed(tmp_path)
+    with leftovers.claim(tmp_path):
+        pass
