@@ -34,11 +34,11 @@ def _is_current(view: DrillView, piece: Piece, hit: Hit) -> bool:
     return view.brings(hit, piece) and not hit.superseded
 
 
-def _list_marked(view: DrillView) -> frozenset[str]:
+def _list_marked(view: DrillView, step: str = "marked") -> frozenset[str]:
     """Those of which the backend said that they are marked."""
     return frozenset(
         name
-        for _, call in view.transcript.calls("deprecate", "marked")
+        for _, call in view.transcript.calls("deprecate", step)
         for name, said in zip(call.about, view.transcript.answer(call) or (), strict=False)
         if said
     )
@@ -61,7 +61,9 @@ def deprecated_recalled(transcript: Transcript) -> Measure:
     marked = _list_marked(view)
     steps = ("marked", "reopened", *(["restored"] if _succeeded(view, "restore", "restored") else []))
     cases = [case for step in steps for case in _ask(view, f"{step} since", "marked")]
-    return _measure(view, [case for case in cases if case[1] in marked], expected=False)
+    cases += _ask(view, "marked later since", "marked")
+    again = list(_ask(view, "marked again since", "again")) if _list_marked(view, "marked again") else []
+    return _measure(view, [*(case for case in cases if case[1] in marked), *again], expected=False)
 
 
 def deprecated_lost(transcript: Transcript) -> Measure:
@@ -76,7 +78,8 @@ def deprecated_lost(transcript: Transcript) -> Measure:
         cases += [case for case in _ask(view, f"{step} until", "marked") if case[1] in marked]
         cases += [*_ask(view, f"{step} standing", "standing"), *_ask(view, f"{step} standing", "namesake")]
     acknowledged = {piece.name for piece in view.list_acknowledged(view.plan.pieces)}
-    cases += _ask(view, "unmarked", "again")
+    cases += [*_ask(view, "unmarked", "again"), *_ask(view, "unmarked again", "once again")]
+    cases += _ask(view, "marked again until", "again") if _list_marked(view, "marked again") else []
     return _measure(view, [case for case in cases if case[1] in acknowledged], expected=True)
 
 
@@ -120,8 +123,9 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "deprecated_recalled", KEEPING, "lower", "proportion",
         "memories marked as ended that a question of their own text, as of three days later, brings without a mark, at "
-        "once, after reopening, or after a snapshot of the marked store was restored / such questions, if the mark was "
-        "acknowledged", deprecated_recalled, version=2,
+        "once, after reopening, or after a snapshot of the marked store was restored, one of them marked a second time "
+        "with a later end, and one marked again after an update / such questions, if the mark was acknowledged",
+        deprecated_recalled, version=3,
         label="ended memories that come back as current", otherwise="ended memories out of the way",
         column=columns.DATES.at("expired"),
     ),
@@ -129,7 +133,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "deprecated_lost", KEEPING, "lower", "proportion",
         "memories that hold and do not come as such after seven others were marked as ended: the marked ones as of two "
         "days before, one to whose question the marked ones are nearer, one of the same text elsewhere, and one that "
-        "was updated after its mark / such questions", deprecated_lost,
+        "was updated after its mark, marked again, and updated again / such questions", deprecated_lost, version=2,
         label="memories lost as others were marked as ended", otherwise="memories that still hold",
         column=columns.DATES.at("early"),
     ),

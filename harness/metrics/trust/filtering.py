@@ -14,18 +14,21 @@ from harness.metrics.trust.writes import KEEPING
 from harness.model.drill import Piece
 from harness.model.trial import Measure
 
-STEPS = ("kinds", "other kinds", "kinds again")
+STEPS = ("kinds", "other kinds", "kinds back", "kinds again")
+CHANGES = {"refile": "other kinds", "unfile": "kinds back"}
+"""Role of what takes another's place -> the first questions after it."""
 APART = ("elsewhere", "lapsed")
 """Roles of what fits and is not to come all the same."""
 
 
 def _list_stored(view: DrillView, step: str) -> list[Piece]:
     """What was acknowledged, as it was told last before the questions of a step."""
-    told = view.list_acknowledged(view.plan.of("unfit", "fit", "refiled", "dropped", *APART))
-    changed = (
-        {} if step == STEPS[0] else {piece.twin: piece for piece in view.list_acknowledged(view.plan.of("refile"))}
-    )
-    return [changed.get(piece.name, piece) for piece in told]
+    told = view.list_acknowledged(view.plan.of("unfit", "partly", "fit", "refiled", "dropped", *APART))
+    for role, since in CHANGES.items():
+        if STEPS.index(step) >= STEPS.index(since):
+            changed = {piece.twin: piece for piece in view.list_acknowledged(view.plan.of(role))}
+            told = [changed.get(piece.name, piece) for piece in told]
+    return told
 
 
 def _list_dropped(view: DrillView, step: str) -> set[str]:
@@ -72,19 +75,22 @@ def filtered_missed(transcript: Transcript) -> Measure:
     return _measure(transcript, fitting=True)
 
 
-_ASKED = "a question that is kept to kinds, a file or a confidence, at once, after updates and after reopening"
+_ASKED = (
+    "a question that is kept to kinds, a file, a confidence, or two or three of them, at once, after updates, after an "
+    "update back, and after reopening"
+)
 METRICS: tuple[TrustMetric, ...] = (
     trust(
         "filtered_missed", KEEPING, "lower", "proportion",
         f"memories that fit {_ASKED}, and do not come, though more are asked for than fit / such memories and "
-        "questions", filtered_missed, version=2,
+        "questions", filtered_missed, version=3,
         label="memories that a filter loses", otherwise="memories that a filter lets through",
         column=columns.FOUND.at("unfound"),
     ),
     trust(
         "filtered_wrong", KEEPING, "lower", "proportion",
         f"memories that do not fit {_ASKED}, or fit and hold elsewhere, have ended or were deleted, and come all "
-        "the same / such memories and questions", filtered_wrong, version=2,
+        "the same / such memories and questions", filtered_wrong, version=3,
         label="memories that come past a filter", otherwise="memories that a filter keeps out",
         column=columns.FOUND.at("breach"),
     ),

@@ -24,9 +24,12 @@ from harness.model.trial import Measure
 TRAITS = ("scope_repo", "scope_user", "scope_org", "scope_branch")
 FAMILIES = {
     "prefix": ("one name begins with the other", "names that begin alike"),
-    "case": ("the names differ in case", "upper and lower case"),
+    "case": ("the names differ in case, or by a sharp s and ss", "upper and lower case"),
     "space": ("the names differ in spaces", "spaces in names"),
-    "lookalike": ("the names look alike (Cyrillic and Latin, composed and decomposed)", "look-alike letters"),
+    "lookalike": (
+        "the names look alike (Cyrillic and Latin, composed and decomposed, with and without an accent or a dot)",
+        "look-alike letters",
+    ),
     "pattern": ("one name is a pattern (* % _ ? . $) that could match the other", "wildcards in names"),
     "part": (
         "no name is like the other: the scopes differ in one part, or in which parts they name",
@@ -54,6 +57,8 @@ FAMILIES = {
     "join": ("the names of two parts, run together, are the same", "joined names"),
     "position": ("the same name stands in another part", "the same name in another part"),
 }
+VERSIONS = {"case": 4, "lookalike": 4}
+"""Of the measures of a family that was given more names; of the others 3."""
 """In which way two scopes come near, in full and in short."""
 
 
@@ -155,7 +160,7 @@ METRICS: tuple[TrustMetric, ...] = (
             f"such searches, where {what}; both ways; counted where each memory is found in its own scope"
             + ("" if family == "part" else ", and the part in which they differ is told apart where no name is alike"),
             partial(measure_scoped, partial(near_names, family)),
-            version=3,
+            version=VERSIONS.get(family, 3),
             label=f"searches that cross scopes: {short}",
             column=columns.SCOPES.at("shown"),
         )

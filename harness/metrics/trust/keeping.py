@@ -21,6 +21,7 @@ from harness.metrics.trust import (
     ranking,
     repeating,
     replacing,
+    revising,
     speed,
     writes,
 )
@@ -328,4 +329,5 @@ METRICS: tuple[TrustMetric, ...] = (
     *ending.METRICS,
     *ranking.METRICS,
     *repeating.METRICS,
+    *revising.METRICS,
 )  # fmt: skip

@@ -5,7 +5,7 @@ A look that failed shows nothing: its case counts as bad, and as unanswered.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from harness.log.transcript import Op, Transcript
@@ -21,6 +21,18 @@ from harness.model.trial import Measure
 BEFORE = ("written", "revised", "reopened", "at once")
 """Where the last look of the same kind shows a memory, it was there before the rest was written."""
 ROUTES: tuple[Op, ...] = ("entries", "recall")
+MISSED = (
+    ("late", "not yet", "late"),
+    *((f"anew {way}", "stored since", "stored anew") for way in ("forget", "forget_scope")),
+)
+"""Role, the step that asks for it in vain, and the one that asks when it was written."""
+DELETED: Mapping[str, Sequence[str]] = {
+    "stored": ("stored since", "stored anew", "stored anew since", "stored anew later"),
+    "stored anew": ("stored anew since", "stored anew later"),
+}
+"""Step that shows and then deletes -> the later ones that ask for what was not stored again."""
+CHAINED = "chained gone"
+"""The step that deletes what was updated several times, and asks for each of its texts."""
 
 
 class Case(NamedTuple):
@@ -122,12 +134,13 @@ def _shows(view: DrillView, looks: Sequence[DrillLook], ids: Sequence[str]) -> b
 
 def found_after_a_miss(transcript: Transcript) -> Measure:
     view = DrillView.of(transcript)
-    asked = (piece for piece in view.list_acknowledged(view.plan.of("late")) if _missed(view, piece))
-    return _count(view, (_came(view, "late", piece) for piece in asked), "nothing was asked for before it was written")
-
-
-def _missed(view: DrillView, piece: Piece) -> bool:
-    return _came(view, "not yet", piece).good is False
+    cases = (
+        _came(view, then, piece)
+        for role, before, then in MISSED
+        for piece in view.list_acknowledged(view.plan.of(role))
+        if _came(view, before, piece).good is False
+    )
+    return _count(view, cases, "nothing was asked for before it was written")
 
 
 def changed_after_a_hit(transcript: Transcript) -> Measure:
@@ -135,19 +148,35 @@ def changed_after_a_hit(transcript: Transcript) -> Measure:
     view = DrillView.of(transcript)
     names = {each.piece.twin for each in view.list_written("update", "once") if each.ids}
     names |= {each.piece.name for each in view.forgotten("once")}
-    changed = [piece for piece in view.plan.of("once") if piece.name in names and _showed(view, "once", piece)]
-    cases = (_gone(view, piece) for piece in changed)
+    once = [piece for piece in view.plan.of("once") if piece.name in names and _showed(view, ["once"], piece)]
+    shown: list[tuple[Piece, Sequence[str]]] = [(piece, ("once more",)) for piece in once]
+    for step, later in DELETED.items():
+        shown += [(piece, later) for piece in _list_deleted(view, step) if _showed(view, [step], piece)]
+    shown += [(piece, (CHAINED,)) for piece in _list_deleted(view, CHAINED)]
+    cases = (_gone(view, piece, later) for piece, later in shown)
     return _count(view, cases, "nothing that a question brought was changed or deleted")
 
 
-def _showed(view: DrillView, step: str, piece: Piece) -> bool:
-    return any(piece.name in view.list_shown(call) for _, call in view.looks(piece.name, [step], ["recall"]))
+def _list_deleted(view: DrillView, step: str) -> list[Piece]:
+    """By id or with their scope, as the backend said."""
+    scopes = [call for _, call in view.transcript.calls("forget_scope", step) if not call.fault]
+    names = [deed.piece.name for deed in view.forgotten(step)] + [name for call in scopes for name in call.about]
+    return [view.plan.by_name[name] for name in names]
 
 
-def _gone(view: DrillView, piece: Piece) -> Case:
-    look = next(iter(view.looks(piece.name, ["once more"], ["recall"])), None)
-    known = look is not None and look.call.fault is None
-    return Case(piece.name, look, not _showed(view, "once more", piece) if known else None)
+def _showed(view: DrillView, steps: Sequence[str], piece: Piece) -> DrillLook | None:
+    """The first look that did."""
+    looks = view.looks(piece.name, steps, ["recall"])
+    return next((look for look in looks if piece.name in view.list_shown(look.call)), None)
+
+
+def _gone(view: DrillView, piece: Piece, steps: Sequence[str]) -> Case:
+    """From every look of these steps."""
+    if look := _showed(view, steps, piece):
+        return Case(piece.name, look, False)
+    looks = view.looks(piece.name, steps, ["recall"])
+    failed = next((look for look in looks if look.call.fault), None)
+    return Case(piece.name, failed or next(iter(looks), None), None if failed or not looks else True)
 
 
 # --- changed again ----------------------------------------------------------------------------------------------------
@@ -240,14 +269,17 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "found_after_a_miss", KEEPING, "higher", "proportion",
         "memories that a question of their own text brings, asked before in vain / those that were asked for before "
-        "they were written", found_after_a_miss, verbatim=True,
+        "they were written, or that were deleted, alone or with their scope, and are stored again or beside others",
+        found_after_a_miss, verbatim=True, version=2,
         label="memories found that were asked for too early", otherwise="memories hidden by an earlier question",
         column=columns.FOUND.at("unfound"),
     ),
     trust(
         "changed_after_a_hit", KEEPING, "higher", "proportion",
         "memories that were updated or deleted and that the same question, asked right before and after with no other "
-        "write between, does not bring any more / those that it brought before", changed_after_a_hit,
+        "write between, does not bring any more, nor when the scope was written to and deleted again, nor in a later "
+        "process / those that it brought before, and each text of memories updated several times and deleted",
+        changed_after_a_hit, version=2,
         label="changes seen by the same question", otherwise="changes hidden by an earlier answer",
         column=columns.DELETED.at("served"),
     ),

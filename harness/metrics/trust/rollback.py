@@ -180,14 +180,17 @@ def marks_restored(view: RollbackView) -> Measure:
         if name == call.step:
             continue
         of += 1
-        was, now = view.find_listing(f"mark {name}")[1], view.find_listing(f"restored {name}")[1]
-        failing = any(broken(found, op, f"restored {name}") for op in ("restore", "history"))
-        known = was is not None and now is not None and not failing
+        again = [each for _, call in found.calls("restore") if (each := call.step) == f"restored {name} again"]
+        steps = [f"restored {name}", *again]
+        was, looks = view.find_listing(f"mark {name}")[1], [view.find_listing(step) for step in steps]
+        failing = any(broken(found, op, step) for op in ("restore", "history") for step in steps)
+        known = was is not None and not failing and all(now is not None for _, now in looks)
         forgetful = next(_list_forgetful(found, name), None)
-        good = known and now == was and not forgetful
+        wrong = next((receipt for receipt, now in looks if now != was), "")
+        good = known and not wrong and not forgetful
         hits += good
         unanswered += not known
-        lines += [] if good else [forgetful or view.find_listing(f"restored {name}")[0] or f"L{line}"]
+        lines += [] if good else [forgetful or wrong or f"L{line}"]
     return proportion(hits, of, lines, none="only one mark was made", unanswered=unanswered)
 
 
@@ -316,10 +319,12 @@ METRICS: tuple[TrustMetric, ...] = (
     _restore(
         "marks_restored",
         "higher",
-        "marks of four of one store, restored in another order than they were made in, partly by a later process, "
-        "whose listing is then, memory for memory, what it was at the mark, and where the history of a memory that was "
-        "changed right before it, if there is one, tells each text that it told then / such marks",
+        "marks of six of one store, two of them made after the others were restored, as a text was changed again and "
+        "back, restored in another order than they were made in, one twice, partly by a later process, whose listing "
+        "is then, memory for memory, what it was at the mark, and where the history of a memory that was changed right "
+        "before it, if there is one, tells each text that it told then / such marks",
         marks_restored,
+        version=3,
         label="marks of several restored",
         otherwise="marks of several not restored",
         column=columns.KEPT.at("undone"),

@@ -23,6 +23,7 @@ ALL = 20
 WRITTEN, ENDED = "2025-06-02T09:00:00+00:00", "2025-09-15T23:30:00-05:00"
 UNTIL, SINCE = "2025-09-13T12:00:00+00:00", "2025-09-18T12:00:00+00:00"
 """Days on both sides: some keep a day and no time."""
+LATER = "2025-11-20T12:00:00+00:00"
 SOURCE = Source("5e1f0c2a9b7d4e63", "docs/former.md", 12, "session-former")
 
 
@@ -35,9 +36,10 @@ def plan(seed: int) -> Iterator[Piece]:
         item = replace(told, text=f"{words} {number:02}")
         yield Piece(name=f"marked-{number}", role="marked", item=item)
     yield Piece(name="namesake", role="namesake", item=replace(told, text=f"{words} 01", scope=ELSEWHERE))
-    again, canary = write_lesson("keeping", seed, "again", SCOPE)
-    again = replace(again, at=WRITTEN, source=SOURCE, confidence=0.8)
-    yield Piece(name="again", role="again", item=again, canary=canary, twin=f"marked-{MARKED}")
+    for role, twin in (("again", f"marked-{MARKED}"), ("once again", "again")):
+        again, canary = write_lesson("keeping", seed, role, SCOPE)
+        again = replace(again, at=WRITTEN, source=SOURCE, confidence=0.8)
+        yield Piece(name=role, role=role, item=again, canary=canary, twin=twin)
 
 
 def play(stage: DrillSession) -> None:
@@ -67,6 +69,8 @@ def play(stage: DrillSession) -> None:
         stage.change("unmarked", "update", stage.ids[turned.name], again)
         stage.settle("unmarked")
         stage.recall("unmarked", again.item.text, SCOPE, about=[again], k=ALL, at=SINCE)
+        _mark_again(stage, again)
+    _mark_later(stage, marked[0])
     if stage.supports("forget") and stage.ids.get(gone.name):
         stage.call("gone", "forget", SCOPE, list(stage.ids[gone.name]), about=[gone])
         stage.settle("gone")
@@ -80,6 +84,28 @@ def play(stage: DrillSession) -> None:
         stage.settle("emptied")
         _ask_until(stage, "emptied", marked)
     stage.close("former")
+
+
+def _mark_again(stage: DrillSession, piece: Piece) -> None:
+    """What an update unmarked is marked once more, and updated once more."""
+    (last,) = stage.plan.of("once again")
+    ids = stage.ids.get(piece.name, ())
+    if ids:
+        stage.call("marked again", "deprecate", SCOPE, list(ids), ENDED, about=[piece])
+        stage.settle("marked again")
+        _ask_since(stage, "marked again", [piece])
+        _ask_until(stage, "marked again", [piece])
+        stage.change("unmarked again", "update", ids, last)
+        stage.settle("unmarked again")
+        stage.recall("unmarked again", last.item.text, SCOPE, about=[last], k=ALL, at=SINCE)
+
+
+def _mark_later(stage: DrillSession, piece: Piece) -> None:
+    """What is marked is marked as of a later day, too: its end stays."""
+    if ids := stage.ids.get(piece.name):
+        stage.call("marked later", "deprecate", SCOPE, list(ids), LATER, about=[piece])
+        stage.settle("marked later")
+        _ask_since(stage, "marked later", [piece])
 
 
 def _ask(stage: DrillSession, step: str, marked: Sequence[Piece]) -> None:

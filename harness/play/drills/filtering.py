@@ -1,13 +1,16 @@
-"""Questions that are kept to a kind, a file or a confidence, to which more of the rest is nearer than what fits.
+"""Questions that are kept to a kind, a file, a confidence, or several of them, to which more of the rest is nearer.
 
-Two memories are updated in between: one comes to fit, one fits as before. One that fits is deleted, one holds
-elsewhere, and one has ended.
+Three memories fit in one respect only. Two are updated in between: one comes to fit, and is updated back, one fits as
+before. One that fits is deleted, one holds elsewhere, and one has ended. Names of files differ by case, by a sharp s or
+by how a letter is put together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import combinations
+from typing import Any
 
 from harness.adapter import FILTERS, Filter, Item, Scope, Source, Trait
 from harness.model.drill import Piece
@@ -17,16 +20,27 @@ from harness.play.drills.stage import NOW, DrillSession
 SCOPE = Scope(repo="storefront-kinds", org="acme")
 ELSEWHERE = Scope(repo="storefront-kinds-api", org="acme")
 ENDED = "2026-02-20T09:00:00+00:00"
-ASKED = 8
+ASKED = 10
 """More than fit."""
-CROWD = 10
+CROWD = 12
 """More than are asked for."""
-SOURCE = Source("5e1f0c2a9b7d4e63", "docs/kinds.md", 12, "session-kinds")
-WHERE: dict[Trait, Filter] = {
-    "filter_kind": Filter(kinds=("procedural", "user")),
-    "filter_path": Filter(path=SOURCE.path),
-    "filter_confidence": Filter(confidence=0.5),
+SOURCE = Source("5e1f0c2a9b7d4e63", "docs/Maße/kın-mañana.md", 12, "session-kinds")
+ALIKE = (
+    "lib/kinds.md", "docs/Masse/kın-mañana.md", "docs/maße/kın-mañana.md", "docs/Maße/kin-mañana.md",
+    "docs/Maße/kın-man\N{COMBINING TILDE}ana.md", "docs/Maße/kın-manana.md", "lib/Maße/kın-mañana.md",
+)  # fmt: skip
+"""Files that are not the one."""
+PARTS: Mapping[Trait, Mapping[str, Any]] = {
+    "filter_kind": {"kinds": ("procedural", "user")},
+    "filter_path": {"path": SOURCE.path},
+    "filter_confidence": {"confidence": 0.5},
 }
+WHERE: Mapping[tuple[Trait, ...], Filter] = {
+    traits: Filter(**{name: value for trait in traits for name, value in PARTS[trait].items()})
+    for count in range(1, len(FILTERS) + 1)
+    for traits in combinations(FILTERS, count)
+}
+"""What a question is kept to, by what it takes: one condition, two at once, or all."""
 
 
 def plan(seed: int) -> Iterator[Piece]:
@@ -36,7 +50,11 @@ def plan(seed: int) -> Iterator[Piece]:
     fitting = replace(told, kind="procedural", source=SOURCE, confidence=0.75)
     for number in range(1, CROWD + 1):
         yield _write("unfit", replace(near, text=f"{words} {number:02}"), number)
-    yield _write("unfit", replace(near, text=f"{words} 00", source=replace(SOURCE, path="lib/kinds.md")), CROWD + 1)
+    for number, path in enumerate(ALIKE, CROWD + 1):
+        yield _write("unfit", replace(near, text=f"{words} {number:02}", source=replace(SOURCE, path=path)), number)
+    for number, field in enumerate(("kind", "source", "confidence"), 1):
+        alike = replace(near, text=f"{words} {30 + number}", **{field: getattr(fitting, field)})
+        yield _write("partly", alike, number)
     yield _write("elsewhere", replace(fitting, text=f"{words} 21", scope=ELSEWHERE))
     yield _write("lapsed", replace(fitting, text=f"{words} 22", expires=ENDED))
     yield _write("dropped", replace(fitting, text=f"{words} 23"))
@@ -49,6 +67,8 @@ def plan(seed: int) -> Iterator[Piece]:
         yield old
         new = _word(fitting, words, f"as it is called again on desk {number}")
         yield replace(_write("refile", new, number), twin=old.name)
+    back = _word(near, words, "as it was called before on desk 1")
+    yield replace(_write("unfile", back), twin="refile-1")
 
 
 def _word(item: Item, words: str, more: str) -> Item:
@@ -66,17 +86,18 @@ def play(stage: DrillSession) -> None:
     stage.renew()
     stage.open("kinds")
     lapsed = ("lapsed",) if stage.supports("expiry") else ()
-    stage.remember("kinds", stage.plan.of("unfit", "fit", "refiled", "elsewhere", "dropped", *lapsed))
+    stage.remember("kinds", stage.plan.of("unfit", "partly", "fit", "refiled", "elsewhere", "dropped", *lapsed))
     stage.settle("kinds")
     _ask(stage, "kinds")
-    for piece in stage.plan.of("refile") if stage.supports("update") else ():
-        if old := stage.ids.get(piece.twin or ""):
-            stage.change("other kinds", "update", old, piece)
+    _refile(stage, "other kinds", "refile")
     dropped = [piece for piece in stage.plan.of("dropped") if stage.ids.get(piece.name)]
     for piece in dropped if stage.supports("forget") else ():
         stage.call("other kinds", "forget", SCOPE, list(stage.ids[piece.name]), about=[piece])
     stage.settle("other kinds")
     _ask(stage, "other kinds")
+    _refile(stage, "kinds back", "unfile")
+    stage.settle("kinds back")
+    _ask(stage, "kinds back")
     if stage.supports("persistent"):
         stage.close("other kinds")
         stage.open("kinds again")
@@ -84,8 +105,14 @@ def play(stage: DrillSession) -> None:
     stage.close("kinds again")
 
 
+def _refile(stage: DrillSession, step: str, role: str) -> None:
+    for piece in stage.plan.of(role) if stage.supports("update") else ():
+        if old := stage.ids.get(piece.twin or ""):
+            stage.change(step, "update", old, piece)
+
+
 def _ask(stage: DrillSession, step: str) -> None:
     words = stage.plan.by_name["unfit-1"].item.text.removesuffix(" 01")
-    for trait, where in WHERE.items():
-        if stage.supports(trait):
+    for traits, where in WHERE.items():
+        if all(map(stage.supports, traits)):
             stage.call(step, "recall_where", words, SCOPE, ASKED, NOW, where)

@@ -17,7 +17,7 @@ from harness.adapter import Item, Scope, Source
 from harness.log.transcript import Op
 from harness.model.drill import Piece, Plan
 from harness.model.trial import digest
-from harness.play.drills import bulk, deprecating, ending, filtering, growing, ranking, repeating, replacing
+from harness.play.drills import bulk, deprecating, ending, filtering, growing, ranking, repeating, replacing, revising
 from harness.play.drills.fillers import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
 from harness.play.drills.reading import read_back
 from harness.play.drills.stage import Drill, DrillSession
@@ -107,7 +107,7 @@ def plan(size: int, seed: int) -> Plan:
             writer.put(role, REWRITTEN[number], HOME, twin=twin.name, bare=bare)
         else:
             writer.add(role, family.answer, HOME, part, twin=twin.name, bare=bare)
-    parts = (replacing, ending, ranking, repeating, deprecating, filtering, growing)
+    parts = (replacing, revising, ending, ranking, repeating, deprecating, filtering, growing)
     after = (*(piece for part in parts for piece in part.plan(seed)), *bulk.plan(size))
     return Plan(pieces=(*writer.pieces, *after))
 
@@ -253,8 +253,10 @@ def play(stage: DrillSession) -> None:
         stage.open("reopened")
         _read_again(stage, "reopened", changed)
     ending.write(stage)
+    revising.write(stage)
     replacing.play(stage)
     ending.ask(stage)
+    revising.ask(stage)
     ranking.play(stage)
     repeating.play(stage)
     bulk.play(stage, [piece for piece in stage.plan.pieces if piece.item.scope in (HOME, *SIBLINGS)])

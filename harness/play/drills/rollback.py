@@ -28,6 +28,9 @@ MARKED, MARKS = Scope(repo="fieldkit-marks"), 4
 """A store of its own has so many marks, each with more memories than the one before, and some of them changed."""
 ORDER = (2, 4, 1, 3)
 """In which they are restored; behind the second the store is closed and reopened."""
+ANEW = (5, 6)
+"""Marks that are made after these were restored."""
+RESTORED_AGAIN = {5: "restored 5", 4: "restored 4 again", 6: "restored 6"}
 CLOSED = Scope(repo="fieldkit-old")
 """Forgotten as a whole after the mark."""
 TASKS = (
@@ -99,8 +102,8 @@ def _make_surroundings(seed: int) -> Iterator[Piece]:
 
 
 def _make_marked(seed: int) -> Iterator[Piece]:
-    for mark in range(1, MARKS + 1):
-        for name, twin in (("first", None), ("second", None), ("changed", f"first {mark}")):
+    for mark in range(1, MARKS + 2):
+        for name, twin in (("first", None), ("second", None), ("changed", f"first {mark if mark <= MARKS else 1}")):
             text, part = OTHER[mark % len(OTHER)], f"{PARTS[mark]} then"
             piece = _make_piece(f"{name} {mark}", f"{name} marked", text, seed, twin, n=mark + 51, part=part)
             yield replace(piece, item=replace(piece.item, scope=MARKED))
@@ -211,7 +214,27 @@ def _restore_each(stage: DrillSession) -> None:
         stage.settle(f"restored {number}")
         stage.list_ids(f"restored {number}", MARKED)
         _tell_history(stage, f"restored {number}", stage.plan.by_name.get(f"changed {number - 1}"))
+    if marks:
+        _mark_again(stage, marks)
     stage.close("marks")
+
+
+def _mark_again(stage: DrillSession, marks: dict[int, str]) -> None:
+    """Two marks are made after the restores: what was changed before them is changed again, then back."""
+    stage.remember("marks", [stage.plan.by_name[f"{name} {ANEW[0]}"] for name in ("first", "second")])
+    for number, name in zip(ANEW, (f"changed {ANEW[0]}", "first 1"), strict=True):
+        if stage.supports("update") and (ids := stage.ids.get("changed 1")):
+            stage.change("marks", "update", ids, stage.plan.by_name[name])
+        stage.settle("marks")
+        stage.list_ids(f"mark {number}", MARKED)
+        mark = stage.call(f"mark {number}", "snapshot")
+        if mark is not None:
+            marks[number] = mark
+    for number, step in RESTORED_AGAIN.items():
+        if number in marks:
+            stage.call(step, "restore", marks[number])
+            stage.settle(step)
+            stage.list_ids(step, MARKED)
 
 
 def _tell_history(stage: DrillSession, step: str, piece: Piece | None) -> None:

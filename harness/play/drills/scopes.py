@@ -40,6 +40,9 @@ NAMES = (
     ("pattern", "?", "u"),
     ("pattern", ".", "v"),
     ("pattern", "$", "w"),
+    ("case", "Maße", "Masse"),
+    ("lookalike", "kad\N{LATIN SMALL LETTER DOTLESS I}k", "kadik"),
+    ("lookalike", "mañana", "manana"),
 )
 """family, the first name, the second; one letter stands for each pattern's match, so that the shortest finds it too."""
 UNWRITTEN = "never-written"
@@ -82,6 +85,9 @@ TEAMS: Mapping[str, tuple[tuple[str, str], tuple[str, ...]]] = {
         (
             "caf\N{LATIN SMALL LETTER E WITH ACUTE}-fin", "cafe\N{COMBINING ACUTE ACCENT}-fin", "cafe-fin",
             "cafe\N{ZERO WIDTH SPACE}-fin", "cafe-\N{LATIN SMALL LIGATURE FI}n",
+            "\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}n", "in", "\N{ANGSTROM SIGN}r",
+            "\N{LATIN CAPITAL LETTER A WITH RING ABOVE}r", "\N{GREEK SMALL LETTER SIGMA}-x",
+            "\N{GREEK SMALL LETTER FINAL SIGMA}-x",
         ),
     ),
 }  # fmt: skip

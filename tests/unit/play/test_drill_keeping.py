@@ -212,16 +212,20 @@ def test_the_sound_backend_keeps_all(sound: Transcript) -> None:
 def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
     calls = [event for event in sound.events if isinstance(event, Called)]
     assert list(dict.fromkeys(call.step for call in calls)) == [
-        "written", "own", "asked", "unknown", "narrow", "wide", "revised", "reopened", "ends", "several", "joined",
+        "written", "own", "asked", "unknown", "narrow", "wide", "revised", "reopened", "ends", "chained", "between",
+        "stored", "stored since", "stored anew", "stored anew since", "several", "joined",
         "turned", "ending", "now", "earlier", "later", "changed", "doomed", "inherited", "reopened later",
-        "long before", "long after", "right before", "right after", "told apart", "not yet", "late", "once",
+        "long before", "long after", "right before", "right after", "chained later",
+        "stored anew later", "chained gone", "told apart", "not yet", "late", "once",
         "once more", "told", "retold", "version", "history", "short", "history reopened", "at once", "beside",
         "forgotten",
         *(f"day {day}" for day in (*repeating.AFTER, *repeating.AT_LAST)),
         "former", "former until", "marked", "marked since", "marked until", "marked standing",
-        "reopened since", "reopened until", "reopened standing", "unmarked", "gone",
+        "reopened since", "reopened until", "reopened standing", "unmarked",
+        "marked again", "marked again since", "marked again until", "unmarked again", "marked later",
+        "marked later since", "gone",
         "restored", "restored since", "emptied", "emptied until",
-        "kinds", "other kinds", "kinds again",
+        "kinds", "other kinds", "kinds back", "kinds again",
         "subjects", "asked first", "asked little", "asked often",
     ]  # fmt: skip
     assert {call.request["k"] for call in calls if call.op == "recall"} == {1, 5, 20}

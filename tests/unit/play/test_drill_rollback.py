@@ -55,7 +55,8 @@ def test_a_mark_is_restored_twice_by_two_processes(sound: Transcript) -> None:
     incident = ["opened", "remember", "forget", "remember", "snapshot", "remember", *["forget"] * 5, "forget"]
     twice = ["remember", "restore", "closed", "opened", "remember", "restore", "closed"]
     several = ["opened", *["remember", "snapshot"] * 4, "restore", "restore", "closed", "opened", "restore", "restore"]
-    assert story == [*incident, *twice, *several, "closed"]
+    anew = ["remember", "snapshot", "snapshot", *["restore"] * 3]
+    assert story == [*incident, *twice, *several, *anew, "closed"]
 
 
 @pytest.mark.slow
