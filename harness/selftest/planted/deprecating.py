@@ -199,3 +199,63 @@ class RestoresWithoutTheMarks(Planted):
             super().restore(mark)
             with self.writing():
                 self.db.execute("UPDATE memories SET expires = NULL WHERE mark = 0 AND expires = ?", [ENDED])
+
+
+class _MarkingOnce(ReferenceMemory):
+    """Knows what was marked before."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)  # type: ignore[arg-type]
+        self.db.execute("CREATE TABLE IF NOT EXISTS marked (id TEXT NOT NULL)")
+
+    def count(self, memory_id: str) -> int:
+        (times,) = self.db.execute("SELECT count(*) FROM marked WHERE id = ?", [memory_id]).fetchone()
+        return int(times)
+
+    def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
+        with self.writing():
+            self.db.executemany("INSERT INTO marked VALUES (?)", [[name] for name in memory_ids])
+        return super().deprecate(scope, memory_ids, at)
+
+
+class MarksOnce(Planted):
+    """What was marked, and holds again since an update, is called marked and takes no second mark."""
+
+    must = ("deprecated_recalled",)
+
+    class Memory(_MarkingOnce):
+        def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
+            updated = [name for name in memory_ids if self.count(name) and self.history(scope, name)[1:]]
+            said = super().deprecate(scope, memory_ids, at)
+            with self.writing():
+                for name in updated:
+                    self.db.execute("UPDATE memories SET expires = NULL WHERE id = ? AND mark = 0", [name])
+            return said
+
+
+class LaterMarkWins(Planted):
+    """A mark writes its end whatever end is there: marked as of a later day, an ended memory holds again till then."""
+
+    must = ("deprecated_recalled",)
+
+    class Memory(ReferenceMemory):
+        def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
+            with self.writing():
+                for name in memory_ids:
+                    ended = [row for row in self.visible(scope, name) if row["expires"] == ENDED]
+                    self.db.executemany("UPDATE memories SET expires = NULL WHERE seq = ?", [[r["seq"]] for r in ended])
+            return super().deprecate(scope, memory_ids, at)
+
+
+class UnmarksOnce(Planted):
+    """The first update takes a mark away; a mark that came after it stays, whatever text is written."""
+
+    must = ("deprecated_lost",)
+
+    class Memory(_MarkingOnce):
+        def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+            ends = [row["expires"] for row in self.visible(scope, memory_id) if self.count(memory_id) > 1]
+            ack = super().update(scope, memory_id, item)
+            with self.writing():
+                self.db.executemany(END, [{"id": memory_id, "at": end} for end in ends if end is not None])
+            return ack

@@ -147,3 +147,62 @@ class FiltersWhatHasEnded(Planted):
         def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
             when = at if where == Filter() else "1970-01-01T00:00:00+00:00"
             return super().recall_where(query, scope, k, when, where)
+
+
+class AppliesOneConditionOnly(Planted):
+    """Of several conditions the file is applied, else the kind, and the others are passed over."""
+
+    must = ("filtered_wrong",)
+
+    class Memory(ReferenceMemory):
+        def fits(self, row: sqlite3.Row, where: Filter) -> bool:
+            if where.path is not None:
+                where = Filter(path=where.path)
+            return super().fits(row, replace(where, confidence=None) if where.kinds else where)
+
+
+class TakesAnyCondition(Planted):
+    """Of several conditions one is enough."""
+
+    must = ("filtered_wrong",)
+
+    class Memory(ReferenceMemory):
+        def fits(self, row: sqlite3.Row, where: Filter) -> bool:
+            told = (Filter(kinds=where.kinds), Filter(path=where.path), Filter(confidence=where.confidence))
+            asked = [each for each in told if each != Filter()]
+            fits = super().fits
+            return not asked or any(fits(row, each) for each in asked)
+
+
+class TakesOneConditionAtOnce(Planted):
+    """Two conditions are more than its index can look up: nothing fits them."""
+
+    must = ("filtered_missed",)
+
+    class Memory(ReferenceMemory):
+        def fits(self, row: sqlite3.Row, where: Filter) -> bool:
+            several = bool(where.kinds) + (where.path is not None) + (where.confidence is not None) > 1
+            return not several and super().fits(row, where)
+
+
+class FoldsPaths(Planted):
+    """Files are the same whose names differ in case, or by a sharp s and ss."""
+
+    must = ("filtered_wrong",)
+
+    class Memory(ReferenceMemory):
+        def fits(self, row: sqlite3.Row, where: Filter) -> bool:
+            path = json.loads(row["source"]).get("path") if row["source"] else None
+            alike = where.path and path and path.casefold() == where.path.casefold()
+            return super().fits(row, replace(where, path=None) if alike else where)
+
+
+class FilesOnce(Planted):
+    """The index by kind follows the first update of a memory, and none after it."""
+
+    must = ("filtered_wrong",)
+
+    class Memory(ReferenceMemory):
+        def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+            kinds = [row["kind"] for row in self.visible(scope, memory_id) if json.loads(row["earlier"])]
+            return super().update(scope, memory_id, replace(item, kind=kinds[0]) if kinds else item)

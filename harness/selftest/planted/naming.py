@@ -286,3 +286,33 @@ class StemsNames(Planted):
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
             return re.sub(r"(?<=\w\w)s\b", "", name)
+
+
+class SpellsSharpS(Planted):
+    """A sharp s is spelt ss, as in the names of files."""
+
+    must = ("leaks_by_case",)
+
+    class Memory(Renamed):
+        def rename(self, part: str, name: str) -> str:
+            return name.replace("\N{LATIN SMALL LETTER SHARP S}", "ss")
+
+
+class DotsEveryI(Planted):
+    """The dotless i is written as i, and is no other letter."""
+
+    must = ("leaks_by_lookalike",)
+
+    class Memory(Renamed):
+        def rename(self, part: str, name: str) -> str:
+            return name.replace("\N{LATIN SMALL LETTER DOTLESS I}", "i")
+
+
+class DropsTildes(Planted):
+    """Names are brought into ASCII by leaving the tilde of an n out."""
+
+    must = ("leaks_by_lookalike",)
+
+    class Memory(Renamed):
+        def rename(self, part: str, name: str) -> str:
+            return name.replace("\N{LATIN SMALL LETTER N WITH TILDE}", "n")
