@@ -1,6 +1,6 @@
 """Questions that are kept to a kind, a file, a confidence, or several of them, to which more of the rest is nearer.
 
-Three memories fit in one respect only. Two are updated in between: one comes to fit, and is updated back, one fits as
+Six memories fit in one respect or two. Two are updated in between: one comes to fit, and is updated back, one fits as
 before. One that fits is deleted, one holds elsewhere, and one has ended. Names of files differ by case, by a sharp s or
 by how a letter is put together.
 """
@@ -20,9 +20,9 @@ from harness.play.drills.stage import NOW, DrillSession
 SCOPE = Scope(repo="storefront-kinds", org="acme")
 ELSEWHERE = Scope(repo="storefront-kinds-api", org="acme")
 ENDED = "2026-02-20T09:00:00+00:00"
-ASKED = 10
+ASKED = 12
 """More than fit."""
-CROWD = 12
+CROWD = 13
 """More than are asked for."""
 SOURCE = Source("5e1f0c2a9b7d4e63", "docs/Maße/kın-mañana.md", 12, "session-kinds")
 ALIKE = (
@@ -52,9 +52,10 @@ def plan(seed: int) -> Iterator[Piece]:
         yield _write("unfit", replace(near, text=f"{words} {number:02}"), number)
     for number, path in enumerate(ALIKE, CROWD + 1):
         yield _write("unfit", replace(near, text=f"{words} {number:02}", source=replace(SOURCE, path=path)), number)
-    for number, field in enumerate(("kind", "source", "confidence"), 1):
-        alike = replace(near, text=f"{words} {30 + number}", **{field: getattr(fitting, field)})
-        yield _write("partly", alike, number)
+    fields = ("kind", "source", "confidence")
+    for number, parts in enumerate((*combinations(fields, 1), *combinations(fields, 2)), 1):
+        alike = {field: getattr(fitting, field) for field in parts}
+        yield _write("partly", replace(near, text=f"{words} {30 + number}", **alike), number)
     yield _write("elsewhere", replace(fitting, text=f"{words} 21", scope=ELSEWHERE))
     yield _write("lapsed", replace(fitting, text=f"{words} 22", expires=ENDED))
     yield _write("dropped", replace(fitting, text=f"{words} 23"))
