@@ -263,7 +263,6 @@ def test_the_work_of_a_processor_is_told_of_each_opening_and_closing(sound: Tran
                 "self_reachability",
                 "own_text_first",
                 "batch_kept",
-                "expiry_by_wall_clock",
                 "found_after_a_miss",
                 "short_questions_answered",
                 "filtered_missed",
@@ -275,10 +274,25 @@ def test_the_work_of_a_processor_is_told_of_each_opening_and_closing(sound: Tran
                 *(f"{field}_survives_update" for field in fields.FIELDS),
             },
         ),
-        ("WritesTwice", {"entries_unaccounted", "several_superseded", "deprecated_recalled"}),
+        (
+            "WritesTwice",
+            {
+                "entries_unaccounted",
+                "several_superseded",
+                "deprecated_recalled",
+                "changed_after_a_hit",
+                "last_text_served",
+            },
+        ),
         (
             "DropsMetadataOnUpdate",
-            {"source_survives_update", "confidence_survives_update", "same_text_updated", "filtered_missed"},
+            {
+                "source_survives_update",
+                "confidence_survives_update",
+                "same_text_updated",
+                "filtered_missed",
+                "filtered_wrong",
+            },
         ),
     ],
 )
