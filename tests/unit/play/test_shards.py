@@ -78,6 +78,12 @@ def test_the_merged_run_is_the_whole_one_but_for_its_id_and_command(
     )
 
 
+def test_a_merged_run_says_why_a_trial_left_no_log(whole: Folder, tmp_path: Path) -> None:
+    parts = [shard(whole, number, unbegun={f"trial-{number}": f"reason {number}"}) for number in (1, 2)]
+    merged = shards.merge(parts, tmp_path / "out").read()
+    assert merged.unbegun == {"trial-1": "reason 1", "trial-2": "reason 2"}
+
+
 def test_a_missing_shard_is_said_and_stays_said(whole: Folder, tmp_path: Path) -> None:
     merged = shards.merge([shard(whole, 2, 3)], tmp_path / "out")
     assert merged.read().missing == statements.compute_results(merged).run.missing == ("1/3", "3/3")

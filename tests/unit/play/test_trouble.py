@@ -116,6 +116,19 @@ def test_a_log_at_the_limit_of_file_sizes_says_so(tmp_path: Path) -> None:
     assert shortage.explain_error(caught.value).endswith("ulimit -f unlimited")
 
 
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (OSError(errno.EFBIG, "File too large"), "ulimit -f"),
+        (OSError(errno.ENOSPC, "No space left on device"), "make room"),
+        (OSError(errno.EROFS, "Read-only file system"), "Read-only file system"),
+        (OSError("torn"), "torn"),
+    ],
+)
+def test_what_cannot_be_written_says_what_to_do_if_the_machine_lacks_something(error: OSError, says: str) -> None:
+    assert says in shortage.tell(error)
+
+
 def test_a_log_is_not_closed_twice(writer: tuple[Tape, Writer]) -> None:
     tape, log = writer
     with pytest.raises(ValueError, match="late"), trouble.fence(log, Closed, tape.blobs):
