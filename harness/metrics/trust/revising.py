@@ -41,7 +41,9 @@ def last_text_served(transcript: Transcript) -> Measure:
             if looks := view.looks(pieces[-1].name, [step], READS):
                 wrong = next((look for look in looks if not look.call.fault and not _is_last(view, look, pieces)), None)
                 silent = next((look for look in looks if look.call.fault), None)
-                of, unanswered = of + 1, unanswered + (wrong is None and silent is not None)
+                asked = {look.call.request.get("query") for look in looks}
+                left = silent is not None or not asked.issuperset(piece.item.text for piece in pieces)
+                of, unanswered = of + 1, unanswered + (wrong is None and left)
                 bad += [(look.line, pieces[-1].name) for look in [wrong or silent] if look]
     none = "no text was changed several times"
     return proportion(of - len(bad), of, view.receipts(bad), none=none, unanswered=unanswered)

@@ -46,14 +46,19 @@ def ask(chain: str, *shown: Piece, step: str = "chained", about: Piece | None = 
     return Called(step=step, op="recall", about=tuple(p.name for p in pieces), request=request, answer=hits)
 
 
+def ask_all(chain: str, shown: Piece) -> list[Event]:
+    """By every text that it ever had."""
+    return [ask(chain, shown, about=piece) for piece in PLAN.of(f"chain {chain}")]
+
+
 @pytest.mark.parametrize("chain", drill.CHAINS)
 def test_the_last_text_is_served_and_no_earlier_one(tmp_path: Path, chain: str) -> None:
     *earlier, last = PLAN.of(f"chain {chain}")
     stale = next(piece for piece in earlier if piece.item.text != last.item.text)
 
     def count(name: str, *events: Event) -> tuple[float | None, int | None]:
-        found = revising.last_text_served(read(tmp_path / name, [*change(chain), *events]))
-        return counts(found)
+        events = (*(each for each in ask_all(chain, last) if name != "none"), *events)
+        return counts(revising.last_text_served(read(tmp_path / name, [*change(chain), *events])))
 
     assert count("served", ask(chain, last), ask(chain, about=stale)) == (1, 1)
     assert count("both", ask(chain, last, stale)) == (0, 1)
@@ -75,10 +80,17 @@ def test_a_change_that_was_refused_without_a_word_was_not_made(tmp_path: Path) -
 def test_who_changes_nothing_is_not_asked_and_an_older_log_says_so(tmp_path: Path) -> None:
     nothing = read(tmp_path / "nothing", [], lacks=("update", "supersede"))
     assert revising.last_text_served(nothing).status == "unsupported"
-    some = read(tmp_path / "some", [*change("heirs"), ask("heirs", PLAN.by_name["heirs-2"])], lacks=("update",))
+    heirs = [*change("heirs"), *ask_all("heirs", PLAN.by_name["heirs-2"])]
+    some = read(tmp_path / "some", heirs, lacks=("update",))
     assert counts(revising.last_text_served(some)) == (1, 1)
     older = revising.last_text_served(read(tmp_path / "older", [], Plan(pieces=())))
     assert older == NotMeasured(status="not-applicable", reason="no text was changed several times")
+
+
+def test_a_text_that_was_not_asked_for_leaves_it_open(tmp_path: Path) -> None:
+    asked = [*change("heirs"), *ask_all("heirs", PLAN.by_name["heirs-2"])]
+    whole, cut = (revising.last_text_served(read(tmp_path / str(end), asked[:end])) for end in (None, -1))
+    assert (whole.status, cut.status) == ("measured", "failed")
 
 
 def look(step: str, name: str, *shown: str) -> Event:
