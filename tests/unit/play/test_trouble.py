@@ -252,8 +252,9 @@ def test_a_low_limit_is_one_line(tmp_path: Path, shell: str, says: str) -> None:
     ("columns", "width"), [("0", 80), ("1", 80), ("-5", 80), ("wide", 80), ("9" * 30, 80), ("100", 100)]
 )
 def test_a_width_that_is_none_is_80(monkeypatch: pytest.MonkeyPatch, columns: str, width: int) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    assert common.open_terminal().width == width
+    with monkeypatch.context() as patched:  # else pytest itself would take it for the width of its report
+        patched.setenv("COLUMNS", columns)
+        assert common.open_terminal().width == width
 
 
 def test_a_folder_whose_name_cannot_be_written_down_is_refused(tmp_path: Path) -> None:
