@@ -57,9 +57,9 @@ FAMILIES = {
     "join": ("the names of two parts, run together, are the same", "joined names"),
     "position": ("the same name stands in another part", "the same name in another part"),
 }
+"""In which way two scopes come near, in full and in short."""
 VERSIONS = {"case": 4, "lookalike": 4}
 """Of the measures of a family that was given more names; of the others 3."""
-"""In which way two scopes come near, in full and in short."""
 
 
 def measure_scoped(measure: Callable[[Transcript], Measure], found: Transcript) -> Measure:

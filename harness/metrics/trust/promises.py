@@ -15,8 +15,7 @@ from harness.promises.oracle import judge
 
 BROKEN_PROMISES = "broken_promises"
 ENOUGH = 400
-"""Operations below which a promise is not called held: these find 82 % of the planted faults that any number finds
-(docs/promises.md), and fewer find much less."""
+"""Operations below which a promise is not called held. docs/promises.md has how many planted faults so many find."""
 
 
 def broken_promises(found: Transcript) -> Measure:
