@@ -62,6 +62,20 @@ def test_a_share_sorts_before_a_larger_one_of_fewer_cases(opened: Opener, report
         assert value == pytest.approx(hits / of)
 
 
+def test_what_stands_beneath_the_first_number_is_never_bold(opened: Opener, report: Path) -> None:
+    """The caption says of which way of writing the number in bold is: where nothing was judged, too."""
+    page = opened(report)
+    beneath = page.run(
+        "[...document.querySelectorAll('#board-1 td.decisions')].filter((cell) => cell.querySelector('a'))"
+        ".map((cell) => { const one = document.createElement('small');"
+        " one.append(cell.querySelector('a').cloneNode(true)); cell.append(one);"
+        " const [first, last] = [cell, one].map((each) => getComputedStyle(each.querySelector('a')).fontWeight);"
+        " return [cell.classList[0], first, last]; })"
+    )
+    assert beneath and {tuple(each) for each in beneath} >= {("open", "600", "400")}
+    assert {tuple(each[1:]) for each in beneath} == {("600", "400")}
+
+
 def test_rows_are_found_by_name_by_what_they_are_good_in_and_by_choice(opened: Opener, report: Path) -> None:
     page = opened(report)
     change(page, "pick", "has", "KEEP")
