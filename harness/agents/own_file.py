@@ -21,6 +21,11 @@ def keep_added(toolbox: Toolbox, given: str, left: str) -> int:
     """Remembers what the program wrote into its file itself, a line a memory, so that later jobs have it there: how
     many lines it kept."""
     remember = toolbox.context.remember
-    known = {*given.splitlines()}
-    added = [line.strip().removeprefix("- ") for line in left.splitlines() if line.strip() and line not in known]
+    added = [line.strip().removeprefix("- ") for line in list_added(given, left)]
     return sum(remember(line[:LONGEST]) for line in added[:MOST]) if remember is not None else 0
+
+
+def list_added(given: str, left: str) -> list[str]:
+    """The lines of what was left that were not given."""
+    known = {*given.splitlines()}
+    return [line for line in left.splitlines() if line.strip() and line not in known]

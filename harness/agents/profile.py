@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Literal, get_args
 
@@ -25,9 +25,12 @@ NAMES = ("goal", "url", "model", "key", "memory", "home", "tree", "packages", "h
 """goal: the task. url, model, key: where the model answers. memory: a program that serves the memory over MCP on
 standard input and output. home, tree: folders. packages: where its packages are installed. here: the folder of the
 profile, as `reads` counts from it. cpu: x64 or arm64."""
-Way = Literal["tools", "file", "both"]
+Way = Literal["tools", "file", "both", "auto", "auto+tools"]
 WAYS: tuple[Way, ...] = get_args(Way)
-"""How memory comes to the program: it asks by tools, it has notes in its own memory file, or both."""
+"""How memory comes to the program: it asks by tools, it has notes in its own memory file, or both; or the notes lie in
+its auto memory, which is off else, without tools or with them."""
+TOOLS: tuple[Way, ...] = ("tools", "both", "auto+tools")
+AUTO: tuple[Way, ...] = ("auto", "auto+tools")
 _NAME = re.compile(r"\$\{(\w*)\}?")
 _LONGEST = 100_000
 
@@ -36,21 +39,45 @@ class ProfileError(ReaderError):
     """A profile that is not there, or none. One line."""
 
 
-class Addition(Model):
+class Setting(Model):
+    """What a program is started with; of several, what stands later is put behind, or in the place of what is there.
+
+    Attributes:
+        command: Words.
+        environment: Variables. It gets PATH, HOME, LC_ALL, TZ and these, and no other.
+        files: Path below its home -> text.
+    """
+
+    command: tuple[str, ...] = ()
+    environment: Mapping[str, str] = {}
+    files: Mapping[str, str] = {}
+
+
+class Addition(Setting):
     """What the program gets beside what it gets in the cold arm.
 
     Attributes:
         form: mcp: it starts `${memory}` itself, which has to happen, or its trial is not warm. command: it runs
             `memory recall TEXT` and `memory remember TEXT`, if it likes.
         words: Put behind the goal, so that the model knows of it.
-        command: Put behind the command.
     """
 
     form: Literal["mcp", "command"]
     words: str = Field(min_length=1, max_length=2000)
-    command: tuple[str, ...] = ()
-    environment: Mapping[str, str] = {}
-    files: Mapping[str, str] = {}
+
+
+class AutoMemory(Setting):
+    """What switches on the memory that the program keeps by itself.
+
+    Attributes:
+        file: Path below its home, read into each session. What the program writes in its folder is carried on.
+    """
+
+    file: str = Field(min_length=1)
+
+    @property
+    def folder(self) -> PurePosixPath:
+        return PurePosixPath(self.file).parent
 
 
 class Usage(Model):
@@ -72,7 +99,7 @@ class Usage(Model):
         return places
 
 
-class Profile(Model):
+class Profile(Setting):
     """An agent program.
 
     Attributes:
@@ -87,9 +114,8 @@ class Profile(Model):
         transcript: A file that it writes; empty: what it prints.
         usage: Where it stands there what it counts itself; None: it does not say.
         gave_up: What stands there if a limit of the program's own has ended it, whatever its exit code.
-        environment: Variables. It gets PATH, HOME, LC_ALL, TZ and these, and no other.
-        files: Path below its home -> text.
         own_file: Path below its home of the file that it reads into each session by itself; empty: it has none.
+        auto_memory: Of the warm arm with `+auto` alone; None: nothing can be switched on.
         memory: Of the warm arm alone.
         steps, tokens, seconds: What a job may take: calls of the model, tokens by our own count, time.
         prompt_tokens: What a job takes, for the estimate before a paid run: of the shipped ones, as measured with the
@@ -108,9 +134,8 @@ class Profile(Model):
     transcript: str = ""
     usage: Usage | None = None
     gave_up: tuple[str, ...] = ()
-    environment: Mapping[str, str] = {}
-    files: Mapping[str, str] = {}
     own_file: str = ""
+    auto_memory: AutoMemory | None = None
     memory: Addition
     steps: int = Field(60, ge=1, le=1000)
     tokens: int = Field(1_500_000, ge=1)
@@ -144,15 +169,27 @@ class Profile(Model):
         """Every text of it that may hold names, by its key."""
         return {
             **{f"packages[{at}]": each for at, each in enumerate(self.packages)},
-            **{f"command[{at}]": each for at, each in enumerate(self.command)},
             "stdin": self.stdin,
             "transcript": self.transcript,
-            **{f"environment.{key}": each for key, each in self.environment.items()},
-            **{f"files.{key}": each for key, each in self.files.items()},
-            **{f"memory.command[{at}]": each for at, each in enumerate(self.memory.command)},
-            **{f"memory.environment.{key}": each for key, each in self.memory.environment.items()},
-            **{f"memory.files.{key}": each for key, each in self.memory.files.items()},
+            **{key: each for table, part in self.list_settings() for key, each in _list_texts(table, part)},
         }
+
+    def list_settings(self) -> list[tuple[str, Setting]]:
+        """All that it may be started with, each by how its keys begin."""
+        auto = [("auto_memory.", self.auto_memory)] if self.auto_memory else []
+        return [("", self), ("memory.", self.memory), *auto]
+
+    def name_file(self, way: Way) -> str:
+        """Where notes lie that come to it in this way: a path below its home. Empty: nowhere."""
+        if way in AUTO:
+            return self.auto_memory.file if self.auto_memory else ""
+        return "" if way == "tools" else self.own_file
+
+
+def _list_texts(table: str, part: Setting) -> Iterator[tuple[str, str]]:
+    yield from ((f"{table}command[{at}]", each) for at, each in enumerate(part.command))
+    for name, texts in (("environment", part.environment), ("files", part.files)):
+        yield from ((f"{table}{name}.{key}", each) for key, each in texts.items())
 
 
 def locate(word: str) -> Path:
@@ -187,7 +224,9 @@ def read(word: str) -> Profile:
 
 def _check(file: Path, profile: Profile) -> None:
     """What can be known before it is played. Raises ProfileError."""
-    texts = profile.texts()
+    texts, settings = profile.texts(), [each for _, each in profile.list_settings()]
+    paths = [path for each in settings for path in each.files]
+    auto = profile.auto_memory
     problem = next(
         (f"{key}: {why}" for key, text in texts.items() if (why := _find_wrong_name(key, text, profile))), ""
     )
@@ -210,12 +249,17 @@ def _check(file: Path, profile: Profile) -> None:
         ),
         *(
             f"files.{path}: is not below the home of the program"
-            for path in (*profile.files, *profile.memory.files, *filter(None, [profile.own_file]))
+            for path in (*paths, *filter(None, [profile.own_file, auto.file if auto else ""]))
             if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or not path.strip("./")
         ),
         *(
+            f"auto_memory.file: {auto.file} lies in no folder of its own, as it has to"
+            for path in (*paths, profile.own_file)
+            if auto and PurePosixPath(path).is_relative_to(auto.folder)
+        ),
+        *(
             f"environment.{name}: is no name of a variable that may be set"
-            for name in (*profile.environment, *profile.memory.environment)
+            for name in (key for each in settings for key in each.environment)
             if not re.fullmatch(r"[A-Za-z_]\w*", name) or name in ("PATH", "HOME")
         ),
     ]
@@ -238,7 +282,7 @@ def _find_wrong_name(key: str, text: str, profile: Profile) -> str:
 
 
 def split(word: str) -> tuple[str, Way]:
-    """The word of a profile, and how memory comes to the program: `NAME+file`, `NAME+both`, else by tools."""
+    """The word of a profile, and how memory comes to the program: `NAME+WAY`, else by tools."""
     for way in WAYS[1:]:
         if word.endswith(f"+{way}"):
             return word.removesuffix(f"+{way}"), way

@@ -7,20 +7,21 @@ import re
 import shutil
 import sys
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from harness import paths
 from harness.agents import profile as profiles
-from harness.agents.profile import Profile
+from harness.agents.profile import Profile, Setting
 from harness.backend import environments
 from harness.backend.environments import Environment
 from harness.backend.python import find
 from harness.machine import bubblewrap, command, ports
 from harness.machine.command import Finished
 from harness.repo import programs
+from harness.repo.inside import open_file
 
 TREE, HOME, SOCKETS = Path("/srv/agent/checkout"), Path("/srv/agent/home"), Path("/srv/agent/run")
 """Where the program sees them in a sandbox: the same in every job, so that a recording is found again."""
@@ -58,7 +59,8 @@ class Job:
         tree: Where it works.
         room: An empty folder, for its home and its sockets.
         warm: It has a memory, by its tools.
-        notes: What lies in its own memory file; empty: it has no such file.
+        auto: Its auto memory is on.
+        given: Path below its home -> content, of its own memory.
     """
 
     profile: Profile
@@ -68,7 +70,8 @@ class Job:
     goal: str
     model: str
     warm: bool
-    notes: str = ""
+    auto: bool = False
+    given: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def sockets(self) -> Path:
@@ -88,9 +91,9 @@ class Job:
         port = free.get("model", PORT)
         values = self._list_values(tree, home, port)
         self._write_files(values, sockets)
-        added = self.profile.memory
-        words = [*self.profile.command, *(added.command if self.warm else ())]
-        variables = {**self.profile.environment, **(added.environment if self.warm else {})}
+        settings = self._list_settings()
+        words = [word for each in settings for word in each.command]
+        variables = {key: text for each in settings for key, text in each.environment.items()}
         environment = {
             "PATH": os.pathsep.join(self._list_programs(home)), "HOME": str(home), "LC_ALL": "C.UTF-8", "TZ": "UTC",
             "TMPDIR": "/tmp" if contained else str(self.room),  # noqa: S108  a new one
@@ -117,22 +120,20 @@ class Job:
         parts = (part.decode("utf-8", "replace") for part in (transcript, done.err))
         complaints = [_shorten(_COLOUR.sub("", part).strip()) for part in parts]
         if left := self.list_left():
-            more = f" and {len(left) - NAMED:,} more" if len(left) > NAMED else ""
-            complaints.append(f"left in its home, which no other job sees: {', '.join(left[:NAMED])}{more}")
+            complaints.append(f"left in its home, which no other job sees: {name_files(left)}")
         return "\n".join(filter(None, complaints))
 
-    def read_notes(self) -> str:
-        """Its own memory file as it left it."""
-        return _read(self.home / self.profile.own_file).decode("utf-8", "replace") if self.profile.own_file else ""
-
     def list_left(self) -> list[str]:
-        """Names of files in its home that it was not given: its memory, had the next job the same home."""
-        added = self.profile.memory
-        given = {*self.profile.files, *(added.files if self.warm else ()), "bin/memory"}
-        if self.notes and self.read_notes() == self.notes:
-            given.add(self.profile.own_file)
+        """Names of files in its home that it was not given, but for its auto memory, which later jobs see."""
+        given = {name for each in self._list_settings() for name in each.files} | {"bin/memory"}
+        given |= {name for name, data in self.given.items() if read_plain(self.home, name, len(data) + 1) == data}
         names = (str(each.relative_to(self.home)) for each in self.home.rglob("*") if each.is_file())
-        return sorted(name for name in names if name not in given)
+        auto = self.profile.auto_memory.folder if self.auto and self.profile.auto_memory else None
+        return sorted(name for name in names if name not in given and auto not in PurePosixPath(name).parents)
+
+    def _list_settings(self) -> list[Setting]:
+        auto = self.profile.auto_memory if self.auto else None
+        return [self.profile, *([self.profile.memory] if self.warm else []), *([auto] if auto else [])]
 
     def _list_values(self, tree: Path, home: Path, port: int) -> Mapping[str, str]:
         return {
@@ -145,15 +146,12 @@ class Job:
     def _write_files(self, values: Mapping[str, str], sockets: Path) -> None:
         (self.home / "bin").mkdir(parents=True)
         shutil.copy(_INSIDE, self.sockets)
-        added = self.profile.memory
-        for name, text in {**self.profile.files, **(added.files if self.warm else {})}.items():
+        texts = {name: text for each in self._list_settings() for name, text in each.files.items()}
+        filled = {name: profiles.fill(text, values).encode() for name, text in texts.items()}
+        for name, data in {**filled, **self.given}.items():  # of a memory, so no names are filled in
             file = self.home / name
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(profiles.fill(text, values), encoding="utf-8")
-        if self.notes:  # of a memory, so no names are filled in
-            file = self.home / self.profile.own_file
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(self.notes, encoding="utf-8")
+            file.write_bytes(data)
         if self.warm:
             script = self.home / "bin" / "memory"
             inside, socket = sockets / _INSIDE.name, sockets / MEMORY
@@ -180,6 +178,21 @@ class Job:
             {self.sockets: SOCKETS},
             [paths.TASKS, paths.FIXTURES, *(each for each in MANAGED if each.is_dir())],
         )
+
+
+def read_plain(home: Path, name: str, most: int = command.MOST) -> bytes | None:
+    """A file below a home, up to so much; None where no plain file is, or a link on the way there."""
+    try:
+        with open_file(home, name, os.O_RDONLY) as opened:
+            return opened.read(most)
+    except OSError:
+        return None
+
+
+def name_files(names: Sequence[str]) -> str:
+    """Some of them in one line, and how many more there are. A program may have called them anything."""
+    shown = ("".join(each if each.isprintable() else "?" for each in name) for name in names[:NAMED])
+    return ", ".join(shown) + (f" and {len(names) - NAMED:,} more" if len(names) > NAMED else "")
 
 
 def _read(file: Path) -> bytes:

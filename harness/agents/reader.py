@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from harness.agents import memory, own_file, profile, program, review
+from harness.adapter import Scope
+from harness.agents import auto_memory, memory, own_file, profile, program, review
 from harness.agents.endpoint import Conversation
 from harness.agents.endpoint import serve as serve_model
 from harness.agents.memory import TrialMemory
@@ -66,8 +67,11 @@ class AgentReader:
             )
         word, self._way = profile.split(word)
         self._profile = profile.read(word)
-        if self._way != "tools" and not self._profile.own_file:
-            raise ReaderError(f"{self._profile.name} has no memory file of its own: its profile names no `own_file`")
+        self._file = self._profile.name_file(self._way)
+        self._auto = self._way in profile.AUTO
+        if self._way != "tools" and not self._file:
+            lacks, key = ("auto memory", "auto_memory") if self._auto else ("memory file of its own", "own_file")
+            raise ReaderError(f"{self._profile.name} has no {lacks}: its profile names no `{key}`")
         if missing := extras.explain_missing(["mcp"]):
             raise ReaderError(extras.explain_lack(missing[0], "an agent program's memory"))
         if not bubblewrap.is_available() and not os.environ.get(UNCONTAINED):
@@ -80,6 +84,7 @@ class AgentReader:
         except EnvironmentFault as error:
             raise ReaderError(str(error)) from None
         self._model = model
+        self._carried: dict[Scope, Mapping[str, bytes]] = {}
 
     @staticmethod
     def read_source(word: str) -> bytes:
@@ -110,15 +115,17 @@ class AgentReader:
         assert context.ask_model is not None, "a reader with a model is lent one"
         desk, paid = toolbox.desk, toolbox.seen.tokens
         with leftovers.make_temporary() as room:
-            notes = own_file.write_notes(toolbox, WARM) if context.policy is not None and self._way != "tools" else ""
+            notes = own_file.write_notes(toolbox, WARM) if context.policy is not None and self._file else ""
+            given = self._lay(notes, context) if notes else {}
             talk = Conversation(
                 self._profile, self._model, context.seed, context.at.date(), context.ask_model, context.count,
                 own_file.HEAD if notes else "",
             )  # fmt: skip
             own = TrialMemory(toolbox, talk.end)
-            warm = context.policy is not None and self._way != "file"
+            warm = context.policy is not None and self._way in profile.TOOLS
             goal = describe_goal(job, desk.commands, context, self._profile.memory.words if warm else "", said)
-            runs = program.Job(self._profile, self._environment, desk.tree, room, goal, self._model, warm, notes)
+            auto = self._auto and bool(notes)
+            runs = program.Job(self._profile, self._environment, desk.tree, room, goal, self._model, warm, auto, given)
             runs.sockets.mkdir()
             with ExitStack() as served:
                 served.enter_context(serve_model(talk, runs.sockets / program.MODEL))
@@ -129,12 +136,28 @@ class AgentReader:
                 raise own.lost
             transcript = runs.read_transcript(finished)
             printed = runs.tell(transcript, finished)
-            if notes and (kept := own_file.keep_added(toolbox, notes, runs.read_notes())):
-                printed += f"\nadded to its memory file, and kept for later jobs: {kept} line{'s' if kept > 1 else ''}"
+            if notes and (kept := self._keep_written(runs, toolbox, notes)):
+                printed += f"\n{kept}"
             last = self._tell_end(finished, talk, own if warm else None, printed)
             done = desk.finish() if context.rounds == 1 else desk.judge_copy()
         outcome = self._conclude(job, context, toolbox, talk, last, done, paid)
         return replace(outcome, printed=printed, told=read_usage(self._profile.usage, transcript), review=said)
+
+    def _lay(self, notes: str, context: Context) -> Mapping[str, bytes]:
+        """Its own memory, by paths below its home: the notes, and behind them what it wrote itself in earlier jobs."""
+        carried = self._carried.get(find_owner(context), {})
+        return {**carried, self._file: notes.encode() + carried.get(self._file, b"")}
+
+    def _keep_written(self, runs: program.Job, toolbox: Toolbox, notes: str) -> str:
+        """Keeps for later jobs what the program wrote into its own memory, and says what."""
+        if self._auto:
+            owner = find_owner(toolbox.context)
+            before, (kept, others) = self._carried.get(owner, {}), auto_memory.collect(runs.home, self._file, notes)
+            self._carried[owner] = kept
+            return "\n".join(auto_memory.tell_written(before, kept, others))
+        left = (program.read_plain(runs.home, self._file) or b"").decode("utf-8", "replace")
+        count = own_file.keep_added(toolbox, notes, left)
+        return f"added to its memory file, and kept for later jobs: {count} line{'s' * (count > 1)}" if count else ""
 
     def _conclude(
         self,
@@ -167,6 +190,11 @@ class AgentReader:
         return ModelCall(
             decision="", prompt="", outcome=outcome, why=why, model=f"{self._profile.name} with {self._model}"
         )
+
+
+def find_owner(context: Context) -> Scope:
+    """Whose auto memory it is: programs have one for each repository, whatever the branch."""
+    return replace(context.place, branch=None)
 
 
 def judge_end(finished: Finished, talk: Conversation, own: TrialMemory | None, used: profile.Profile) -> End:

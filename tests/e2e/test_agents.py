@@ -15,6 +15,7 @@ from harness.agents import profile, program
 from harness.agents.profile import Profile
 from harness.backend.environments import EnvironmentFault
 from harness.gateway.chat.standin import PUPIL
+from harness.log.blobs import Ref
 from harness.log.events import Corrected, Recalled, Worked
 from harness.log.folder import Folder
 from harness.machine import bubblewrap
@@ -24,7 +25,7 @@ from tasks import loader
 from tests.e2e.conftest import PLAYED, SMALL, Cli, find_log, one_line, only
 from tests.e2e.test_chat_reader import calls, cells, live
 from tests.support.fake_performer import FakePerformer, know
-from tests.support.fake_upstream import served
+from tests.support.fake_upstream import Handler, completion, served
 from tests.support.logs import canonical
 
 pytestmark = [
@@ -195,15 +196,15 @@ def test_cold_is_the_same_program_without_the_memory(
     assert not any(choice.value for worked in played.list_events(Worked) for choice in worked.choices)
 
 
-@pytest.mark.parametrize("way", ["file", "both"])
+@pytest.mark.parametrize("way", ["file", "both", "auto", "auto+tools"])
 def test_its_own_memory_file_holds_what_earlier_sessions_told(
     cli: Cli, agent: Profile, tmp_path: Path, way: str
 ) -> None:
     words = ("run", "-b", "notes", *SMALL, "--trial", "oracle", "--trial", "stale-oracle", "--trial", "notes")
     reads = ("--reader", f"agent:{agent.name}+{way}", "--chat", "stand-in")
-    if not agent.own_file:
+    if not (agent.auto_memory if "auto" in way else agent.own_file):
         line = one_line(cli(*words, *reads, "--out", tmp_path), 2)
-        assert "has no memory file of its own" in line
+        assert f"has no {'auto memory' if 'auto' in way else 'memory file of its own'}" in line
         return
     done = cli(*words, *reads, "--out", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -213,8 +214,48 @@ def test_its_own_memory_file_holds_what_earlier_sessions_told(
         assert cell["measures"]["jobs_unfinished"]["hits"] == 0, "its model saw the file"
     played = find_log(only(tmp_path), "notes")
     used = [use.tool for call in calls(played) for use in call.uses]
-    assert any(each.endswith("recall") for each in used) == (way == "both")
+    assert any(each.endswith("recall") for each in used) == (way in profile.TOOLS)
     assert all(choice.origin == "memory" for worked in played.list_events(Worked) for choice in worked.choices)
+
+
+@pytest.mark.nightly
+def test_what_is_written_in_its_auto_memory_is_there_in_its_next_job(
+    cli: Cli, agent: Profile, fake: FakePerformer, tmp_path: Path
+) -> None:
+    if agent.auto_memory is None:
+        pytest.skip("it has none that can be switched on")
+    folder = program.HOME / agent.auto_memory.folder
+    command = f"cd {folder} && cat *; echo 'Night crew.' >> crews.md; echo '- [Crews](crews.md)' >> MEMORY.md"
+
+    def answer(handler: Handler, body: dict[str, Any] | None) -> None:
+        begun = any(each["role"] == "assistant" for each in (body or {})["messages"])
+        call = {"name": "Bash", "arguments": json.dumps({"command": command, "description": "looks and writes"})}
+        calls = [] if begun else [{"id": "a", "type": "function", "function": call}]
+        message = {
+            "role": "assistant",
+            "content": "DONE" if begun else None,
+            **({"tool_calls": calls} if calls else {}),
+        }
+        choice = {"index": 0, "message": message, "finish_reason": "stop" if begun else "tool_calls"}
+        fake.requests.append(body)
+        handler.answer(200, completion("", "fake-performer-1", choices=[choice]))
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(fake, "heard", answer)
+        done = cli(
+            "run", "-b", "notes", *SMALL, "--trial", "notes", "--reader", f"agent:{agent.name}+auto",
+            "--model", "fake-performer", "--chat", "model", "--out", tmp_path, env=live(fake),
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    played = find_log(only(tmp_path), "notes")
+    jobs = played.list_events(Worked)
+    first, second = (played.calls(each)[0].uses[0].result for each in jobs)
+    assert "Notes from earlier sessions" in first and "Night crew." not in first
+    assert second.count("- [Crews](crews.md)") == second.count("Night crew.") == 1
+    prompts = [json.dumps(each) for each in fake.requests]
+    assert [("[Crews](crews.md)" in each) for each in prompts if "Night crew." not in each] == [False, True]
+    for each in jobs:
+        assert isinstance(each.printed, Ref) and "kept for later jobs: " in played.blobs.text(each.printed)
 
 
 @pytest.mark.nightly

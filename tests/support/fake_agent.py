@@ -1,7 +1,7 @@
 """A fake agent program, standard library only: it does as it is told by its first word, in the sandbox of a test.
 
 `work` asks its model until that one uses no tool; its one tool is a shell, with those of a memory server beside it, if
-it is told of one. Its first words are NOTES.md in its home. Behind a plus stands a name for what `fork` leaves behind.
+it is told of one. Its first words are its memory files. Behind a plus stands a name for what `fork` leaves behind.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def work(url: str, goal: str, memory: str, times: int) -> None:
     server = Server(memory) if memory else None
     named = {f"memory_{each['name']}": each for each in server.tools} if server else {}
     tools = [SHELL, *({"name": name, "parameters": each["inputSchema"]} for name, each in named.items())]
-    notes = Path("~/NOTES.md").expanduser()
-    system = notes.read_text("utf-8") if notes.exists() else "You are a fake."
+    notes = [Path("~", name).expanduser() for name in ("NOTES.md", "auto/MEMORY.md")]
+    system = "".join(each.read_text("utf-8") for each in notes if each.exists()) or "You are a fake."
     messages: list[Any] = [{"role": "system", "content": system}, {"role": "user", "content": goal}]
     while True:
         message = ask_model(url, messages, tools, times)

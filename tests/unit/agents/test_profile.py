@@ -42,8 +42,10 @@ def test_what_it_may_read_counts_from_its_folder(tmp_path: Path, monkeypatch: py
 
 
 def test_behind_a_plus_stands_how_memory_comes_to_it() -> None:
-    assert [profile.split(each) for each in ("codex", "codex+file", "./a+b.toml+both", "codex+other")] == [
-        ("codex", "tools"), ("codex", "file"), ("./a+b.toml", "both"), ("codex+other", "tools"),
+    words = ("codex", "codex+file", "./a+b.toml+both", "codex+other", "codex+auto", "codex+auto+tools")
+    assert [profile.split(each) for each in words] == [
+        ("codex", "tools"), ("codex", "file"), ("./a+b.toml", "both"), ("codex+other", "tools"), ("codex", "auto"),
+        ("codex", "auto+tools"),
     ]  # fmt: skip
 
 
@@ -59,6 +61,22 @@ def test_every_shipped_profile_is_sound(name: str) -> None:
         ("[memory]", "[memory", "not TOML"),
         ("[memory]", 'reads = ["agent.py"]\n[memory]', "reads: agent.py is not there"),
         ("[memory]", 'own_file = "../NOTES.md"\n[memory]', "files.../NOTES.md: is not below the home"),
+        (
+            "[memory]",
+            '[auto_memory]\nfile = "../x/M.md"\n[memory]',
+            "files.../x/M.md: is not below the home of the program",
+        ),
+        ("[memory]", '[auto_memory]\nfile = "M.md"\n[memory]', "auto_memory.file: M.md lies in no folder of its own"),
+        (
+            "[memory]",
+            '[auto_memory]\nfile = "x/M.md"\nfiles = { "x/set.json" = "on" }\n[memory]',
+            "auto_memory.file: x/M.md lies in no folder of its own",
+        ),
+        (
+            "[memory]",
+            '[auto_memory]\nfile = "x/M.md"\nenvironment = { A = "${memory}" }\n[memory]',
+            "auto_memory.environment.A: ${memory} stands in [memory] alone",
+        ),
         ('about = "A program"', "", "about: Field required"),
         ('about = "A program"', 'about = ""', "about: String should have at least 1 character"),
         ('about = "A program"', 'about = "A"\nabove = "B"', "above: Extra inputs are not permitted"),
@@ -106,7 +124,7 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, old: str, new: str, s
 
 @pytest.mark.parametrize(
     ("data", "said"),
-    [(b"\xff\xfe", "not UTF-8 text"), (b"#" * 200_000, "larger than 100,000 bytes"), (b"", "about: Field")],
+    [(b"\xff\xfe", "not UTF-8 text"), (b"#" * 200_000, "larger than 100,000 bytes"), (b"", "command: Field")],
 )
 def test_bytes_that_are_none_are_said_in_one_line(tmp_path: Path, data: bytes, said: str) -> None:
     with pytest.raises(ProfileError, match=said):

@@ -1,0 +1,57 @@
+"""The auto memory of an agent program: a folder below its home that it fills by itself, carried from job to job.
+
+Each job gets a new home, so what the program wrote there is put into the next one. Nothing in it is trusted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path, PurePosixPath
+
+from harness.agents.own_file import list_added
+from harness.agents.program import name_files, read_plain
+
+FILES, BYTES = 100, 1_000_000
+"""What is carried of one job, in all."""
+VISITED, DEEP = 10_000, 8
+"""Files and folders that are looked at, and folders in each other."""
+
+
+def collect(home: Path, file: str, notes: str) -> tuple[Mapping[str, bytes], int]:
+    """What a program left in the folder of `file`: path below its home -> content, and how many others there were: too
+    many, too large, or no plain files. Of `file` itself, which holds `notes`, it is what the program added.
+
+    Links are not followed. The file that is read into each session comes first, the others by name.
+    """
+    names = sorted(islice(_list_names(home, file), VISITED), key=lambda each: (each != file, each))
+    kept: dict[str, bytes] = {}
+    room = BYTES
+    for name in names[:FILES]:
+        data = read_plain(home, name, room + 1)
+        if data is not None and name == file:
+            data = "".join(f"{line}\n" for line in list_added(notes, data.decode("utf-8", "replace"))).encode()
+        if data is not None and len(data) <= room and PurePosixPath(file) not in PurePosixPath(name).parents:
+            kept[name] = data
+            room -= len(data)
+    return kept, len(names) - len(kept)
+
+
+def tell_written(before: Mapping[str, bytes], kept: Mapping[str, bytes], others: int) -> Iterator[str]:
+    """What of it is new, a line each."""
+    if written := [name for name, data in kept.items() if data != before.get(name, b"")]:
+        yield f"written in its auto memory, and kept for later jobs: {name_files(written)}"
+    if others:
+        yield f"not kept of its auto memory: {others:,} files"
+
+
+def _list_names(home: Path, file: str) -> Iterator[str]:
+    folder = home / PurePosixPath(file).parent
+    if folder.resolve() != home.resolve() / PurePosixPath(file).parent:  # a link may lead anywhere
+        return
+    for place, folders, names in islice(os.walk(folder), VISITED):
+        below = Path(place)
+        if len(below.relative_to(folder).parts) >= DEEP:
+            folders.clear()  # it goes no deeper
+        yield from ((below / name).relative_to(home).as_posix() for name in names)
