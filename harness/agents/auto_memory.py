@@ -5,18 +5,14 @@ Each job gets a new home, so what the program wrote there is put into the next o
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from harness.agents.own_file import list_added
-from harness.agents.program import name_files, read_plain
+from harness.agents.program import list_files, name_files, read_plain
 
 FILES, BYTES = 100, 1_000_000
 """What is carried of one job, in all."""
-VISITED, DEEP = 10_000, 8
-"""Files and folders that are looked at, and folders in each other."""
 
 
 def collect(home: Path, file: str, notes: str) -> tuple[Mapping[str, bytes], int]:
@@ -25,7 +21,7 @@ def collect(home: Path, file: str, notes: str) -> tuple[Mapping[str, bytes], int
 
     Links are not followed. The file that is read into each session comes first, the others by name.
     """
-    names = sorted(islice(_list_names(home, file), VISITED), key=lambda each: (each != file, each))
+    names = sorted(list_files(home, str(PurePosixPath(file).parent)), key=lambda each: (each != file, each))
     kept: dict[str, bytes] = {}
     room = BYTES
     for name in names[:FILES]:
@@ -44,14 +40,3 @@ def tell_written(before: Mapping[str, bytes], kept: Mapping[str, bytes], others:
         yield f"written in its auto memory, and kept for later jobs: {name_files(written)}"
     if others:
         yield f"not kept of its auto memory: {others:,} files"
-
-
-def _list_names(home: Path, file: str) -> Iterator[str]:
-    folder = home / PurePosixPath(file).parent
-    if folder.resolve() != home.resolve() / PurePosixPath(file).parent:  # a link may lead anywhere
-        return
-    for place, folders, names in islice(os.walk(folder), VISITED):
-        below = Path(place)
-        if len(below.relative_to(folder).parts) >= DEEP:
-            folders.clear()  # it goes no deeper
-        yield from ((below / name).relative_to(home).as_posix() for name in names)

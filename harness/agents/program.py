@@ -7,9 +7,10 @@ import re
 import shutil
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from harness import paths
@@ -33,6 +34,8 @@ SHOWN = 10_000
 """Characters that are kept of what a program printed or wrote."""
 NAMED = 8
 """Files that a program left which are named; of more it is said how many."""
+VISITED, DEEP = 10_000, 20
+"""Files and folders that are looked at to tell what it left, and folders in each other."""
 MANAGED = tuple(Path("/etc", name) for name in ("claude-code", "codex", "gemini-cli", "opencode", "qwen-code"))
 """Where a machine's administrator keeps settings and memory of agent programs: another machine has others."""
 _INSIDE = Path(__file__).with_name("inside.py")
@@ -127,8 +130,8 @@ class Job:
         """Names of files in its home that it was not given, but for its auto memory, which later jobs see."""
         given = {name for each in self._list_settings() for name in each.files} | {"bin/memory"}
         given |= {name for name, data in self.given.items() if read_plain(self.home, name, len(data) + 1) == data}
-        names = (str(each.relative_to(self.home)) for each in self.home.rglob("*") if each.is_file())
         auto = self.profile.auto_memory.folder if self.auto and self.profile.auto_memory else None
+        names = list_files(self.home)
         return sorted(name for name in names if name not in given and auto not in PurePosixPath(name).parents)
 
     def _list_settings(self) -> list[Setting]:
@@ -178,6 +181,23 @@ class Job:
             {self.sockets: SOCKETS},
             [paths.TASKS, paths.FIXTURES, *(each for each in MANAGED if each.is_dir())],
         )
+
+
+def list_files(home: Path, below: str = ".") -> list[str]:
+    """Files that a program left below a folder of its home, by their paths there, as far as it is looked at. Links are
+    not followed: behind one there is nothing."""
+    top = home / below
+    if Path(os.path.realpath(top)) != Path(os.path.realpath(home), below):
+        return []
+    return [*islice(_walk(home, top), VISITED)]
+
+
+def _walk(home: Path, top: Path) -> Iterator[str]:
+    for place, folders, names in islice(os.walk(top), VISITED):
+        below = Path(place)
+        if len(below.relative_to(top).parts) >= DEEP:
+            folders.clear()  # it goes no deeper
+        yield from ((below / name).relative_to(home).as_posix() for name in names)
 
 
 def read_plain(home: Path, name: str, most: int = command.MOST) -> bytes | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("mcp", reason="needs the extra mcp")
-from harness.agents import auto_memory, own_file
+from harness.agents import auto_memory, own_file, program
 from harness.log.blobs import Ref
 from harness.log.calls import ModelCall
 from harness.log.events import Worked
@@ -78,6 +78,19 @@ def test_tools_may_be_beside_it_and_cold_has_neither(story: Story, tmp_path: Pat
     assert all("kept" not in each for each in list_said(log))
 
 
+@contained
+def test_a_job_goes_on_after_one_that_spoiled_its_home(story: Story, tmp_path: Path) -> None:
+    spoil = r"""cd ~/auto && ln -s ~ home && ln -s loop loop && touch "$(printf 'a\nb')" "$(printf '\377')"
+    python3 -c 'import os
+for _ in range(1500): os.mkdir("d"); os.chdir("d")'
+    cd; mv auto away; ln -s away auto; cd away; ls -d home loop"""
+    log = play(story, tmp_path, ("bash", {"command": spoil}), EDIT, form="mcp", first=AUTO, way="+auto")
+    assert [each[-1].outcome for each in list_calls(log)] == ["finished"] * 3
+    assert all("left in its home, which no other job sees: away/" in each for each in list_said(log))
+    assert not any("kept for later jobs" in each or "a\nb" in each for each in list_said(log))
+    assert all("home\nloop" in each[0].uses[0].result for each in list_calls(log))
+
+
 def test_a_program_without_auto_memory_cannot_be_given_one(tmp_path: Path) -> None:
     with pytest.raises(ReaderError, match="fake has no auto memory: its profile names no `auto_memory`"):
         make(tmp_path, way="+auto")
@@ -92,6 +105,9 @@ def test_a_folder_behind_a_link_brings_nothing(tmp_path: Path, linked: str) -> N
     home.mkdir()
     (home / linked).symlink_to(tmp_path / "else")
     file = FILE if linked == "auto" else f"above/{FILE}"
+    assert auto_memory.collect(home, file, "") == ({}, 0)
+    (home / linked).unlink()
+    (home / linked).symlink_to(home / linked)
     assert auto_memory.collect(home, file, "") == ({}, 0)
 
 
@@ -117,7 +133,7 @@ def test_nothing_that_it_puts_there_is_followed_or_without_bounds(tmp_path: Path
     files, others = auto_memory.collect(home, FILE, "given\n")
     plain = {name: data for name, data in files.items() if not name.endswith("/x")}
     assert plain == {FILE: b"own\n", "auto/deep/topic.md": b"\xff\xfe", "auto/\udcff.md": b"odd"}
-    assert len(files) - len(plain) == auto_memory.DEEP
+    assert len(files) - len(plain) == program.DEEP
     assert others == 4, "two links, a pipe, and what is too large"
     said = list(auto_memory.tell_written({FILE: b"own\n"}, plain, others))
     assert said == [
@@ -133,7 +149,7 @@ def test_of_many_files_the_one_that_is_read_comes_first_and_the_rest_has_an_end(
         (folder / f"{number:05}.md").write_bytes(b"x" * 100)
     (folder / "MEMORY.md").write_text("own\n")
     files, others = auto_memory.collect(tmp_path, FILE, "")
-    assert len(files) == auto_memory.FILES and others == auto_memory.VISITED - auto_memory.FILES
+    assert len(files) == auto_memory.FILES and others == program.VISITED - auto_memory.FILES
     assert sum(map(len, files.values())) <= auto_memory.BYTES
 
 
