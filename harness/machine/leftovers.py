@@ -29,6 +29,8 @@ from harness.machine import crowds
 LOCK = ".lock"
 PREFIX = "coldwarm-"
 PROCESSES = Path("/proc")
+MOMENT = 0.2
+"""Seconds after which a lock is somebody's own: who only asks whether a folder is claimed holds it for an instant."""
 KEPT = 32
 """Namespaces that are held before it is looked which of them are still lived in."""
 
@@ -61,8 +63,8 @@ class InUse(Exception):  # noqa: N818  somebody else's right, not an error of th
 
 @contextmanager
 def claim(folder: Path) -> Iterator[None]:
-    """Holds the folder's lock. Raises InUse, at once, if another process does."""
-    lock = _lock(folder)
+    """Holds the folder's lock. Raises InUse, after a moment, if another process does."""
+    lock = _lock(folder, MOMENT)
     try:
         yield
     finally:
@@ -81,10 +83,10 @@ def is_claimed(folder: Path) -> bool:
     return False
 
 
-def _lock(folder: Path) -> BaseFileLock:
+def _lock(folder: Path, seconds: float = 0) -> BaseFileLock:
     lock = FileLock(folder / LOCK)
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=seconds)
     except Timeout:
         raise InUse(str(folder)) from None
     return lock

@@ -91,7 +91,8 @@ def explain_full_file(folder: Path) -> str:
     the system's error to itself.
     """
     most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    return _file(folder, 0) if files.find_largest(folder) + PAGE > most != resource.RLIM_INFINITY else ""
+    limited = most != resource.RLIM_INFINITY  # else the folder, which may be large, is not read
+    return _file(folder, 0) if limited and files.find_largest(folder) + PAGE > most else ""
 
 
 def explain_memory(held: int) -> str:

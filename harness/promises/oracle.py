@@ -395,7 +395,5 @@ _TAKE: Mapping[str, Callable[[Oracle, int, Step, Said], None]] = {
 def judge(backend: Backend, steps: Steps, answers: Sequence[Said]) -> Difference | None:
     """The first difference among answers that were recorded."""
     oracle = Oracle(backend)
-    for at, (step, said) in enumerate(zip(steps, answers, strict=False)):
-        if found := oracle.take(at, step, said):
-            return found
-    return None
+    taken = (oracle.take(at, step, said) for at, (step, said) in enumerate(zip(steps, answers, strict=False)))
+    return next(filter(None, taken), None)

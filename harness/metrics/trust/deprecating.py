@@ -62,6 +62,8 @@ def deprecated_recalled(transcript: Transcript) -> Measure:
     steps = ("marked", "reopened", *(["restored"] if _succeeded(view, "restore", "restored") else []))
     cases = [case for step in steps for case in _ask(view, f"{step} since", "marked")]
     cases += _ask(view, "marked later since", "marked")
+    sooner = _list_marked(view, "marked sooner")
+    cases += [case for case in _ask(view, "marked sooner until", "marked") if case[1] in sooner]
     again = list(_ask(view, "marked again since", "again")) if _list_marked(view, "marked again") else []
     return _measure(view, [*(case for case in cases if case[1] in marked), *again], expected=False)
 
@@ -80,7 +82,14 @@ def deprecated_lost(transcript: Transcript) -> Measure:
     acknowledged = {piece.name for piece in view.list_acknowledged(view.plan.pieces)}
     cases += [*_ask(view, "unmarked", "again"), *_ask(view, "unmarked again", "once again")]
     cases += _ask(view, "marked again until", "again") if _list_marked(view, "marked again") else []
+    cases += _ask(view, "restored standing", "spare") if _is_unmarked(view) else []
     return _measure(view, [case for case in cases if case[1] in acknowledged], expected=True)
+
+
+def _is_unmarked(view: DrillView) -> bool:
+    """Whether a snapshot was restored that has no mark of what was there, and marked since."""
+    there = any(came for _, _, came in _ask(view, "spare standing", "spare"))
+    return there and bool(_list_marked(view, "spare marked")) and _succeeded(view, "restore", "restored")
 
 
 def deprecated_altered(transcript: Transcript) -> Measure:
@@ -124,16 +133,17 @@ METRICS: tuple[TrustMetric, ...] = (
         "deprecated_recalled", KEEPING, "lower", "proportion",
         "memories marked as ended that a question of their own text, as of three days later, brings without a mark, at "
         "once, after reopening, or after a snapshot of the marked store was restored, one of them marked a second time "
-        "with a later end, and one marked again after an update / such questions, if the mark was acknowledged",
-        deprecated_recalled, version=3,
+        "with a later end, one with an earlier end and asked for as of a day between, and one marked again after an "
+        "update / such questions, if the mark was acknowledged", deprecated_recalled, version=4,
         label="ended memories that come back as current", otherwise="ended memories out of the way",
         column=columns.DATES.at("expired"),
     ),
     trust(
         "deprecated_lost", KEEPING, "lower", "proportion",
         "memories that hold and do not come as such after seven others were marked as ended: the marked ones as of two "
-        "days before, one to whose question the marked ones are nearer, one of the same text elsewhere, and one that "
-        "was updated after its mark, marked again, and updated again / such questions", deprecated_lost, version=2,
+        "days before, one to whose question the marked ones are nearer, one of the same text elsewhere, one that was "
+        "updated after its mark, marked again, and updated again, and one that was marked after a snapshot, once that "
+        "was restored / such questions", deprecated_lost, version=3,
         label="memories lost as others were marked as ended", otherwise="memories that still hold",
         column=columns.DATES.at("early"),
     ),

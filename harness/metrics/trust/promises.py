@@ -24,7 +24,7 @@ def broken_promises(found: Transcript) -> Measure:
     if len(lines) < len(found.of(Broke)):
         return failed("the answers of the shortest sequence are what the contract says")
     if not lines and 0 < calls < ENOUGH:
-        return cannot_tell(f"no promise was broken in {calls:,} operations, and fewer than {ENOUGH} find too little")
+        return cannot_tell(f"no promise was broken in {calls:,} operations; {ENOUGH} are needed to say that none is")
     return proportion(len(lines), calls, lines, none="no operation was played")
 
 
@@ -69,7 +69,7 @@ METRICS: tuple[TrustMetric, ...] = (
         broken_promises,
         varies="a drill ends after 300 s, too, so that a very slow one plays fewer operations",
         verbatim=True,
-        version=4,
+        version=5,
         asks=(),
         label="broken promises of the contract",
         column=columns.PROMISES.at("broken"),

@@ -150,8 +150,8 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "updated_found", KEEPING, "higher", "proportion",
-        "memories whose text an update exchanged for one on another matter, and that a question of the new text brings "
-        "within k / such updates that were acknowledged", updated_found,
+        "memories whose text an update exchanged for one on another matter, every other one twice, and that a question "
+        "of the last text brings within k / such memories whose last update was acknowledged", updated_found, version=2,
         label="updated memories found by their new text", otherwise="updated memories not found by their new text",
         column=columns.FOUND.at("unfound"),
     ),

@@ -28,7 +28,7 @@ DEPTH = 25
 KINDS = ("procedural", "episodic", "user", "project")
 """Of what expires, and of a scope, in turn: a store may keep each kind in a place of its own."""
 REVISED = {"forget": 2, "scope": 5}
-"""Role -> one in so many of it is changed before the looks."""
+"""Role -> one in so many of it is changed before the looks, every other of these twice."""
 LASTING = "2999-01-01T00:00:00+00:00"
 QUESTIONS = 3
 SAMPLE = 20
@@ -118,8 +118,11 @@ def _make_targets(seed: int, draw: random.Random, parts: dict[str, int]) -> Iter
         if role == "scope" and at % 3 == 0:
             piece = replace(piece, item=replace(piece.item, expires=LASTING))
         yield piece
-        if at % REVISED.get(role, at + 1) == 1:
+        every = REVISED.get(role, at + 1)
+        if at % every == 1:
             yield _revise(piece)
+        if at % (2 * every) == 1 + every:
+            yield _revise(piece, "twice ")
         if role in beside:
             yield _make_piece(
                 seed, draw, beside[role], f"{name}-twin", subjects[which], FRAMES[turn + 2], twin=name, kind=kind
@@ -144,10 +147,11 @@ def _make_piece(
     return Piece(name=name, role=role, item=item, canary=canary, query=frame[1].format(alias=about[1]), twin=twin)
 
 
-def _revise(piece: Piece) -> Piece:
+def _revise(piece: Piece, how: str = "") -> Piece:
     """The same memory under the same canary, a little later."""
-    item = replace(piece.item, text=f"{piece.item.text}, confirmed again", at="2026-02-20T09:00:00+00:00")
-    return replace(piece, name=f"{piece.name}-revised", role="revision", item=item, twin=piece.name)
+    item = replace(piece.item, text=f"{piece.item.text}, confirmed again {how}".strip(), at="2026-02-20T09:00:00+00:00")
+    name = f"{piece.name}-{how.replace(' ', '-')}revised"
+    return replace(piece, name=name, role="revision", item=item, twin=piece.name)
 
 
 def _make_others(draw: random.Random, amounts: dict[str, int]) -> Iterator[Piece]:

@@ -1,7 +1,7 @@
 """What is marked as ended, asked for days before and after; more of it is nearer to a question than what holds.
 
-One of it has the text of a memory elsewhere, one is updated afterwards, and one is deleted. Then a snapshot taken when
-all of it was marked is restored, and at last the scope is forgotten as a whole.
+One of it has the text of a memory elsewhere, one is updated afterwards, one is deleted, and two are marked once more.
+Then a snapshot taken before this is restored, and at last the scope is forgotten as a whole.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ ALL = 20
 WRITTEN, ENDED = "2025-06-02T09:00:00+00:00", "2025-09-15T23:30:00-05:00"
 UNTIL, SINCE = "2025-09-13T12:00:00+00:00", "2025-09-18T12:00:00+00:00"
 """Days on both sides: some keep a day and no time."""
-LATER = "2025-11-20T12:00:00+00:00"
+LATER, SOONER = "2025-11-20T12:00:00+00:00", "2025-08-20T12:00:00+00:00"
+"""Ends of a second mark."""
 SOURCE = Source("5e1f0c2a9b7d4e63", "docs/former.md", 12, "session-former")
 
 
@@ -36,6 +37,8 @@ def plan(seed: int) -> Iterator[Piece]:
         item = replace(told, text=f"{words} {number:02}")
         yield Piece(name=f"marked-{number}", role="marked", item=item)
     yield Piece(name="namesake", role="namesake", item=replace(told, text=f"{words} 01", scope=ELSEWHERE))
+    spare, canary = write_lesson("keeping", seed, "spare", SCOPE)
+    yield Piece(name="spare", role="spare", item=replace(spare, at=WRITTEN, source=SOURCE), canary=canary)
     for role, twin in (("again", f"marked-{MARKED}"), ("once again", "again")):
         again, canary = write_lesson("keeping", seed, role, SCOPE)
         again = replace(again, at=WRITTEN, source=SOURCE, confidence=0.8)
@@ -49,7 +52,7 @@ def play(stage: DrillSession) -> None:
     stage.renew()
     stage.open("former")
     marked = stage.plan.of("marked")
-    stage.remember("former", [*stage.plan.of("standing"), *marked, *stage.plan.of("namesake")])
+    stage.remember("former", [*stage.plan.of("standing"), *marked, *stage.plan.of("namesake", "spare")])
     stage.settle("former")
     _ask_until(stage, "former", marked)
     ids = {piece.name: each for piece in marked for each in stage.ids.get(piece.name, ())}
@@ -70,7 +73,9 @@ def play(stage: DrillSession) -> None:
         stage.settle("unmarked")
         stage.recall("unmarked", again.item.text, SCOPE, about=[again], k=ALL, at=SINCE)
         _mark_again(stage, again)
-    _mark_later(stage, marked[0])
+    _mark_once_more(stage, marked[0], LATER)
+    _mark_once_more(stage, marked[1], SOONER)
+    _mark_spare(stage)
     if stage.supports("forget") and stage.ids.get(gone.name):
         stage.call("gone", "forget", SCOPE, list(stage.ids[gone.name]), about=[gone])
         stage.settle("gone")
@@ -79,6 +84,7 @@ def play(stage: DrillSession) -> None:
         stage.call("restored", "restore", snapshot)
         stage.settle("restored")
         _ask_since(stage, "restored", marked)
+        _ask_spare(stage, "restored")
     if stage.supports("forget_scope"):
         stage.call("emptied", "forget_scope", SCOPE, about=marked)
         stage.settle("emptied")
@@ -100,12 +106,27 @@ def _mark_again(stage: DrillSession, piece: Piece) -> None:
         stage.recall("unmarked again", last.item.text, SCOPE, about=[last], k=ALL, at=SINCE)
 
 
-def _mark_later(stage: DrillSession, piece: Piece) -> None:
-    """What is marked is marked as of a later day, too: its end stays."""
+def _mark_once_more(stage: DrillSession, piece: Piece, end: str) -> None:
+    """Of both ends the earlier one counts."""
     if ids := stage.ids.get(piece.name):
-        stage.call("marked later", "deprecate", SCOPE, list(ids), LATER, about=[piece])
-        stage.settle("marked later")
-        _ask_since(stage, "marked later", [piece])
+        step, ask = ("marked later", _ask_since) if end == LATER else ("marked sooner", _ask_until)
+        stage.call(step, "deprecate", SCOPE, list(ids), end, about=[piece])
+        stage.settle(step)
+        ask(stage, step, [piece])
+
+
+def _mark_spare(stage: DrillSession) -> None:
+    """What holds in the snapshot is marked after it: the restore takes the mark away."""
+    (spare,) = stage.plan.of("spare")
+    if ids := stage.ids.get(spare.name):
+        _ask_spare(stage, "spare")
+        stage.call("spare marked", "deprecate", SCOPE, list(ids), ENDED, about=[spare])
+        stage.settle("spare marked")
+
+
+def _ask_spare(stage: DrillSession, step: str) -> None:
+    for piece in stage.plan.of("spare"):
+        stage.recall(f"{step} standing", piece.item.text, SCOPE, about=[piece], k=ALL, at=SINCE)
 
 
 def _ask(stage: DrillSession, step: str, marked: Sequence[Piece]) -> None:

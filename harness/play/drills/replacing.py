@@ -21,7 +21,8 @@ ELSEWHERE = Scope(repo="storefront-heirs", org="acme")
 GROUPS, SEVERAL = 2, 3
 """How often memories are replaced together, and how many."""
 TURNED = 6
-"""Memories that an update gives another matter, so that what they were found by finds them no more."""
+"""Memories that an update gives another matter, so that what they were found by finds them no more. Every other one is
+updated twice."""
 LONG_AGO, EARLIER, PAST = "1998-01-01T00:00:00+00:00", "1999-06-01T00:00:00+00:00", "2000-01-01T00:00:00+00:00"
 FUTURE, LATER = "2999-12-31T00:00:00+00:00", "3000-06-01T00:00:00+00:00"
 TIMES = {"now": NOW, "earlier": EARLIER, "later": LATER}
@@ -47,6 +48,8 @@ def plan(seed: int) -> Iterator[Piece]:
         yield _make_piece(name, name, seed, expires=PAST, twin=twin)
     for number in range(1, TURNED + 1):
         yield _make_piece(f"turned-{number}", "turned", seed)
+        if number % 2 == 0:
+            yield _make_piece(f"half-turn-{number}", "half turn", seed, twin=f"turned-{number}")
         yield _make_piece(f"turn-{number}", "turn", seed, twin=f"turned-{number}")
     for twin, name, scope in HEIRS:
         yield _make_piece(twin, "doomed", seed)
@@ -100,7 +103,7 @@ def _join(stage: DrillSession) -> None:
 def _turn(stage: DrillSession) -> None:
     stage.remember("turned", stage.plan.of("turned"))
     stage.settle("turned")
-    for piece in stage.plan.of("turn"):
+    for piece in stage.plan.of("half turn", "turn"):
         if ids := stage.ids.get(piece.twin or ""):
             stage.change("turned", "update", ids, piece)
     stage.settle("turned")

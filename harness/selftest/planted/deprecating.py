@@ -259,3 +259,28 @@ class UnmarksOnce(Planted):
             with self.writing():
                 self.db.executemany(END, [{"id": memory_id, "at": end} for end in ends if end is not None])
             return ack
+
+
+class FirstMarkWins(Planted):
+    """A marked memory takes no other mark: known to have ended earlier, it holds till the end that came first."""
+
+    must = ("deprecated_recalled",)
+
+    class Memory(ReferenceMemory):
+        def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
+            ended = [name for name in memory_ids for row in self.visible(scope, name) if row["expires"] == ENDED]
+            super().deprecate(scope, [name for name in memory_ids if name not in ended], at)
+            return [bool(self.visible(scope, name)) for name in memory_ids]
+
+
+class MarksOutliveARestore(Planted):
+    """Marks lie beside the snapshots: what was marked after one stays marked when it is restored."""
+
+    must = ("deprecated_lost",)
+
+    class Memory(ReferenceMemory):
+        def restore(self, mark: str) -> None:
+            ended = self.db.execute("SELECT id FROM memories WHERE mark = 0 AND expires = ?", [ENDED]).fetchall()
+            super().restore(mark)
+            with self.writing():
+                self.db.executemany(END, [{"id": row["id"], "at": ENDED} for row in ended])

@@ -118,6 +118,20 @@ class UpdatesNoHeir(Planted):
             return Ack((memory_id,)) if known else super().update(scope, memory_id, item)
 
 
+class IndexesTheFirstUpdateOnly(Planted):
+    """A memory that was updated is embedded anew; one that is updated once more keeps the vector of the text before."""
+
+    must = ("updated_found",)
+
+    class Memory(ReferenceMemory):
+        def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+            vectors = [(row["vector"], row["seq"]) for row in self.visible(scope, memory_id) if list_earlier(row)]
+            ack = super().update(scope, memory_id, item)
+            with self.writing():
+                self.db.executemany("UPDATE memories SET vector = ? WHERE seq = ?", vectors)
+            return ack
+
+
 # --- deleted, and stored again ----------------------------------------------------------------------------------------
 
 
@@ -232,3 +246,19 @@ class NumbersMarksFromTheRestored(Planted):
                     self.db.execute("DELETE FROM memories WHERE mark = ?", [self.restored + 1])
                 self.restored = 0
             return super().snapshot()
+
+
+class ErasesTheLastVersionOnly(Planted):
+    """A deletion takes the newest of the versions, which have a table: of what was updated twice, one stays there."""
+
+    must = ("text_gone_after_closing", "text_gone_after_churn", "text_gone_after_compaction")
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            self.db.execute("CREATE TABLE IF NOT EXISTS versions (text TEXT NOT NULL)")
+
+        def erase(self, scope: Scope, memory_id: str) -> bool:
+            older = [text for row in self.visible(scope, memory_id) for text in list_earlier(row)[:-1]]
+            self.db.executemany("INSERT INTO versions VALUES (?)", [[text] for text in older])
+            return super().erase(scope, memory_id)
