@@ -21,7 +21,7 @@ VERSION = re.compile(r"[\^~<>=v! ]*\d+(?:\.(?:\d+|x|\*))+[\w.+-]*")
 _RELEASED = re.compile(r"\d+\.\d+\.\d+")
 _ACTION = re.compile(r"[\w.-]+(?:/[\w.-]+)+@\S+")
 """A step of a CI file, whatever it is called: not what the project runs on."""
-PIN = re.compile(r"(?P<name>[\w./@-]+?)(?:[=~<>!]=|@v?|:v?)[\w.*^~-]+")
+PIN = re.compile(r"(?P<name>[\w./@:-]+?)(?:[=~<>!]=|@v?|:v?)[\w.*^~-]+")
 RUNTIME = re.compile(
     r"python|node|ruby|php|(?<![a-z])java(?!format|script|doc)|jdk|rust|msrv|edition|golang|\bgo\b|ubuntu|debian|alpine|macos|windows|engines|"
     r"runs-on|\bos\b|\bfrom\b|protocol|schema|(?<![a-z])(?:open)?api|minimum|require[sd]|target",
@@ -42,7 +42,7 @@ _FILES: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"\bapp\b)[^/]*$|\.)[^/]+\.json$|(?:^|/)(?:assets|data|datasets|public|static)/.*\.(?:json|ya?ml|xml|toml)$")),
     ("translation", re.compile(r"(?:^|/)[\w.-]*(?:locales?|i18n|lang|translations?|locali[sz]ation|l10n)/|(?:^|/)docs?/(?:ja|zh|ko|es|fr|de|pt|ru|it|tr|vi|pl|uk|id)(?:[-_][A-Za-z]+)?/|(?:^|/)[a-z]{2}[-_][A-Z]{2}\.\w+$|\.(?:po|pot|xlf)$|readme[._-](?:zh|ja|ko|es|fr|de|ru|pt|[a-z]{2}\.|malayalam)", re.IGNORECASE)),  # noqa: E501  one pattern
     ("test data", re.compile(
-        r"(?:^|/)(?:(?:[\w.-]*[._-])?tests?|specs?|__\w+__|testdata|test-data|fixtures?|mocks?|snapshots|e2e|benchmarks?|benches|bench|examples?|samples?)/|"
+        r"(?:^|/)(?:(?:[\w.-]*[._-])?tests?|specs?|__\w+__|testdata|test-data|fixtures?|mocks?|snapshots|e2e|(?:[\w-]*-)?benchmarks?|benches|bench|jmh|examples?|(?:samples?|sample[_-]configs?))/|"
         r"(?:^|/)(?:test_[^/]*|[^/]*(?:_test|\.test|\.spec|-test))\.\w+$|(?:^|/)tests?\.\w+$")),
     ("older copy of a document", re.compile(
         r"(?:^|/)(?:versioned_(?:docs|sidebars)|version-\d[\w.]*)/|"
@@ -65,6 +65,8 @@ _LOOK = re.compile(
 _STYLED = re.compile(r"(?:[a-z\d]+[:-][\w./:#%\[\]-]+(?: |$)){2,}")
 """Names of styles, one beside the other."""
 _COLOUR = re.compile(r"#(?:[\da-fA-F]{3,4}){1,2}")
+_ESCAPE = re.compile(r"\\(?:x1[bB]|033|e|u001[bB])\[[\d;]*m")
+"""What turns a terminal to a colour."""
 _PAGE = re.compile(r"\.(?:[jt]sx|vue|svelte)$|(?:^|/)(?:components|ui|pdf)/")
 _FOREIGN = re.compile(r"[^\W\d_A-Za-z]")
 """A letter that programs seldom use: what has one is there to be read."""
@@ -94,7 +96,7 @@ _NUMBERED = re.compile(r"_*(?:[a-z]+_)?version(?:_(?:info|name|code))?_*", re.IG
 _PLACED = re.compile(r"(?:sidebar_)?position|nav_order|weight|(?:sort_)?order|index", re.IGNORECASE)
 _PROSE = re.compile(
     r"description|categories|readme|summary|title|author|maintainer|managername|organi[sz]ation$|email|homepage|keywords|license|copyright|message|comment|label|"
-    r"commit[_-]?(?:msg|message)|(?<![a-z])(?:sha\d*|hash)(?![a-z_])|checksum|digest|logo|badge",
+    r"(?:^|_)(?:doc|help|desc)$|commit[_-]?(?:msg|message)|(?<![a-z])(?:sha\d*|hash)(?![a-z_])|checksum|digest|logo|badge",
     re.IGNORECASE,
 )
 _MARKS = (" == ", "' % ", '" % ', "${", "{{", "#{", "<%", "$(shell")
@@ -169,9 +171,10 @@ def _skip_form(old: str, new: str) -> str | None:
         return "punctuation"
     if sorted(re.findall(r"\w+", old.casefold())) == sorted(re.findall(r"\w+", new.casefold())) and " " in old:
         return "order"
-    if any(mark in each for mark in _MARKS for each in (old, new)) or _CALL.search(old + new):
+    expressed = any(mark in each for mark in _MARKS for each in (old, new)) or _CALL.search(old + new)
+    if expressed or re.match(r"\$[a-z]", new):
         return "expression"
-    if all(_STYLED.fullmatch(each) or _COLOUR.fullmatch(each) for each in (old, new)):
+    if all(_STYLED.fullmatch(each) or _COLOUR.fullmatch(each) or _ESCAPE.match(each) for each in (old, new)):
         return "look of a page"
     if re.search(r"<[a-z/][^>]*>", old + new):
         return "markup"
@@ -179,9 +182,12 @@ def _skip_form(old: str, new: str) -> str | None:
 
 
 def _is_same_number(plain: str, other: str) -> bool:
-    """30 and 30.0, 17 and JavaVersion.VERSION_17; but 3.1 and 3.10 are two versions, 30 and 30s two durations."""
+    """30 and 30.0, 17 and JavaVersion.VERSION_17, 1000 and 1_000; but 3.1 and 3.10 are two versions, 30 and 30s two
+    durations."""
     if not re.fullmatch(r"-?\d+", plain):
         return False
+    if re.fullmatch(r"-?[\d_]+", other) and other.replace("_", "") == plain:
+        return True
     return re.fullmatch(rf"{plain}\.0+|[A-Za-z](?:[\w.]*[A-Za-z_.])?{plain}", other) is not None
 
 

@@ -1,4 +1,4 @@
-"""Names that occur once in the newest commit of a repository: nothing reads what is set under such a name."""
+"""Who reads a value, by its name in the newest commit of a repository: nothing, its own file alone, or others."""
 
 from __future__ import annotations
 
@@ -11,19 +11,30 @@ from harness.repo.checkout import Repo
 from harness.repo.series import run_git
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_NUMBER = re.compile(r"[-\d_.*+<xXa-fA-F\s]*\d[-\d_.*+<xXa-fA-F\s]*")
+"""One, or what is made of several."""
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
 """A setting that a program reads from its environment, by name. Of other settings a tool that knows its keys is the
 reader, and nothing in the repository has to name them."""
 
 
 def list_read(repo: Repo, candidates: Iterable[Candidate], reasons: Counter[str]) -> list[Candidate]:
-    """All but those whose name stands in no other place; what has left the repository since was read in its time."""
+    """All but those whose name stands in no other place, or, of a number, in no other file: who works there sees it.
+
+    What has left the repository since was read in its time.
+    """
     found = list(candidates)
     own = {each.id: each.key for each in found if _needs_reader(each)}
-    counts = _count(repo, set(own.values()))
-    kept = [each for each in found if each.id not in own or counts[own[each.id]] != 1]
-    if len(kept) < len(found):
-        reasons["value that nothing reads"] += len(found) - len(kept)
+    files = _count_files(repo, set(own.values()))
+    kept = []
+    for each in found:
+        counts = files.get(own.get(each.id, ""), Counter())
+        if counts.total() == 1:
+            reasons["value that nothing reads"] += 1
+        elif len(counts) == 1 and each.kind == "constant" and _NUMBER.fullmatch(each.stands[-1].value):
+            reasons["number that only its own file reads"] += 1
+        else:
+            kept.append(each)
     return kept
 
 
@@ -33,10 +44,14 @@ def _needs_reader(candidate: Candidate) -> bool:
     return candidate.kind == "constant" or (candidate.kind == "setting" and bool(_VARIABLE.fullmatch(candidate.key)))
 
 
-def _count(repo: Repo, names: Collection[str]) -> Counter[str]:
-    """Name -> how often the files say it as a whole word."""
+def _count_files(repo: Repo, names: Collection[str]) -> dict[str, Counter[str]]:
+    """Name -> how often each file says it as a whole word."""
+    found: dict[str, Counter[str]] = {}
     if not names:
-        return Counter()
-    said = run_git("grep", "-I", "-h", "-o", "-w", "-F", "--no-textconv", "-f", "-", repo.history.commits[-1], "--",
-               at=repo.path, stdin="".join(f"{name}\n" for name in sorted(names)).encode())  # fmt: skip
-    return Counter(said.stdout.decode("utf-8", "replace").split("\n"))
+        return found
+    said = run_git("grep", "-I", "-o", "-w", "-F", "-z", "--no-textconv", "-f", "-", repo.history.commits[-1], "--",
+                   at=repo.path, stdin="".join(f"{name}\n" for name in sorted(names)).encode())  # fmt: skip
+    for row in said.stdout.decode("utf-8", "replace").splitlines():
+        path, _, name = row.partition("\0")
+        found.setdefault(name, Counter())[path] += 1
+    return found

@@ -60,7 +60,7 @@ _SETTING: dict[str, re.Pattern[str]] = {
 _NAME = r"(?P<value>(?!@types/)@?[A-Za-z][\w./-]*)"
 _DEPENDENCY: dict[str, re.Pattern[str]] = {
     "package.json": re.compile(rf"\s*\"{_NAME}\"\s*:\s*\"[^\"]*\"\s*,?\s*"),
-    "Cargo.toml": re.compile(rf"{_NAME}\s*=\s*(?:\"[^\"]*\"|\{{.*\}})\s*"),
+    "Cargo.toml": re.compile(r"(?P<value>[A-Za-z][\w-]*)(?:\s*=\s*(?:\"[^\"]*\"|\{.*\})|\.\w+\s*=\s*\S+)\s*"),
     "go.mod": re.compile(rf"\s*(?:require\s+)?{_NAME}\s+v\S+\s*"),
     "pyproject.toml": re.compile(rf"\s*[\"']?{_NAME}(?:\[[\w,]+\])?\s*(?:[~<>=!].*)?[\"']\s*,?\s*"),
     "setup.cfg": re.compile(rf"\s+{_NAME}(?:\[[\w,]+\])?\s*(?:[~<>=!].*)?"),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from harness.machine.processes import map_parts
 from harness.mine import exclusions, python, shapes
 from harness.mine.shapes import ChangeKind, Shape
-from harness.repo.changes import Change, Commit, FileChange, Hunk, Line, read_texts, walk
+from harness.repo.changes import Change, Commit, FileChange, GitFolder, Hunk, Line, read_texts, walk
 from harness.repo.checkout import Repo
 
 _LITERAL = re.compile(r"[=:]\s*[\"'\d\-TFN\[(]")
@@ -26,6 +29,9 @@ _MAJOR = re.compile(r"[/.]v\d+$")
 _WORD = re.compile(r"[a-z]+\d*")
 HOSTS = {"github", "com", "org", "io", "gopkg", "golang", "in", "go", "v1", "v2", "v3", "v4", "v5"}
 """Words in the name of a package that tell nothing of what it is for."""
+PART = 200
+"""Commits that one process reads at once; a history of no more has no need of several."""
+_NUMBER = re.compile(r"-?\d[\d_.]*")
 _UNEVEN = 30
 """Lines of the largest hunk of which each old line is compared with each new one."""
 
@@ -61,6 +67,19 @@ class Renamed:
 
 def list_seen(repo: Repo, commits: Sequence[Commit], reasons: Counter[str]) -> Iterator[Seen | Renamed]:
     """Changes in the order of the history; within a commit, renames first."""
+    parts = [commits[start : start + PART] for start in range(0, len(commits), PART)]
+    read = partial(_read_part, GitFolder(repo.name, repo.path))
+    for seen, left_out in map_parts(read, parts, os.cpu_count() or 1):
+        reasons.update(left_out)
+        yield from seen
+
+
+def _read_part(repo: GitFolder, commits: Sequence[Commit]) -> tuple[list[Seen | Renamed], Counter[str]]:
+    reasons = Counter[str]()
+    return [*_list_changes(repo, commits, reasons)], reasons
+
+
+def _list_changes(repo: GitFolder, commits: Sequence[Commit], reasons: Counter[str]) -> Iterator[Seen | Renamed]:
     for change in walk(repo, commits):
         if reason := exclusions.skip_commit(change):
             reasons[reason] += 1
@@ -108,6 +127,8 @@ def _skip_shape(shape: Shape) -> str | None:
         return "spelling"
     if shape.kind == "name" and old.startswith("_") and new.startswith("_"):
         return "private name"
+    if shape.kind == "constant" and _NUMBER.fullmatch(old) and not re.search(r"\d", new):
+        return "number that became another thing"
     if shape.kind == "text":
         return exclusions.skip_words(old, new) or _skip_number(shape) or _skip_example(shape)
     if shape.kind == "command":
@@ -223,7 +244,7 @@ def _is_alike(one: str, other: str) -> bool:
     return bool(a and b) and (a <= b or b <= a)
 
 
-def _list_python(repo: Repo, change: Change, reasons: Counter[str]) -> Iterator[Seen]:
+def _list_python(repo: GitFolder, change: Change, reasons: Counter[str]) -> Iterator[Seen]:
     files = [
         each
         for each in change.files

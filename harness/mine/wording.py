@@ -85,7 +85,7 @@ _NOUNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), noun)
     for pattern, noun in (
         (rf"version$|^(?:{_RUNTIME}|edition|toolchain)$|requires.python", "version"),
-        (r"port$", "port"), (r"image$", "image"), (r"branch$", "branch"), (r"user(?:name)?$", "user"),
+        (r"(?<![a-z])port$", "port"), (r"image$", "image"), (r"branch$", "branch"), (r"user(?:name)?$", "user"),
         (r"^runs-on|^os$|platform$", "platform"),
         (r"(?:host|url|uri|registry|endpoint|address)$", "address"),
     )

@@ -27,7 +27,7 @@ _DECIDES = re.compile(
 _TOOLS = re.compile(
     r"(?:^|/)\.(?:eslintrc|oxlintrc|prettierrc|editorconfig|clang-format|stylelintrc|golangci|flake8|pylintrc|rubocop|markdownlint|"
     r"codecov|coveragerc|pre-commit-config|yamllint|vscode/|idea/|zed/)[\w.-]*$|(?:^|/)(?:tsconfig[\w.-]*\.json|typedoc\.json|renovate\.json5?|"
-    r"mkdocs\.ya?ml|tslint\.json|deny\.toml|cliff\.toml|_config\.ya?ml|\.?cspell[\w.-]*|i18n-tasks\.ya?ml|biome\.json)$",
+    r"mkdocs\.ya?ml|tslint\.json|\.?codecov\.ya?ml|deny\.toml|cliff\.toml|_config\.ya?ml|\.?cspell[\w.-]*|i18n-tasks\.ya?ml|biome\.json)$",
     re.IGNORECASE,
 )
 _ROOT = re.compile(r"(?:[\w-]+\.(?:com|org|dev|io|net)/[^/]+/|(?:com|org|io|net|dev)\.)?[^/.:]*")

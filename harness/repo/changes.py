@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import NamedTuple
 
 from harness.repo.checkout import LARGEST, Repo
@@ -79,6 +80,17 @@ class Change(NamedTuple):
     touched: int
 
 
+class GitFolder(NamedTuple):
+    """Where the objects of a repository are, and its name: all that a process of one's own needs to read them.
+
+    Attributes:
+        path: A git directory.
+    """
+
+    name: str
+    path: Path
+
+
 def list_commits(repo: Repo, amount: int, after: str | None = None) -> list[Commit]:
     """The newest `amount` first-parent commits that have a parent, oldest first; before them the one they started from.
 
@@ -108,7 +120,7 @@ def list_commits(repo: Repo, amount: int, after: str | None = None) -> list[Comm
     return found
 
 
-def walk(repo: Repo, commits: Sequence[Commit]) -> Iterator[Change]:
+def walk(repo: GitFolder, commits: Sequence[Commit]) -> Iterator[Change]:
     """What each commit did, in order. Of one that touched more than FILES files only the number is told."""
     for start in range(0, len(commits), BATCH):
         part = [each for each in commits[start : start + BATCH] if each.parent]
@@ -131,7 +143,7 @@ def _split(commits: Iterable[Commit], sizes: Mapping[str, int]) -> Iterator[list
     yield part
 
 
-def read_texts(repo: Repo, places: Sequence[tuple[str, str]]) -> list[str | None]:
+def read_texts(repo: Repo | GitFolder, places: Sequence[tuple[str, str]]) -> list[str | None]:
     """The texts of files, each by commit and path; None: it is not there, too large, or no UTF-8 text."""
     asked = [(commit, path) for commit, path in places if "\n" not in path]
     sizes = _ask(repo, "cat-file", "--batch-check=%(objecttype) %(objectsize)", stdin=_join_names(asked)).splitlines()
@@ -160,7 +172,7 @@ def _decode(data: bytes) -> str | None:
         return None
 
 
-def _ask(repo: Repo, *words: str, stdin: bytes) -> bytes:
+def _ask(repo: Repo | GitFolder, *words: str, stdin: bytes) -> bytes:
     done = run_git(
         "-c", f"core.bigFileThreshold={LARGEST}", "-c", "core.quotePath=false", *words, at=repo.path, stdin=stdin
     )
@@ -173,7 +185,7 @@ def _list_pairs(commits: Sequence[Commit]) -> bytes:
     return "".join(f"{each.hash} {each.parent}\n" for each in commits).encode()
 
 
-def _count_touched(repo: Repo, commits: Sequence[Commit]) -> dict[str, int]:
+def _count_touched(repo: GitFolder, commits: Sequence[Commit]) -> dict[str, int]:
     found = dict.fromkeys((each.hash for each in commits), 0)
     commit = ""
     for row in _ask(repo, "diff-tree", "--stdin", "-r", "--raw", stdin=_list_pairs(commits)).split(b"\n"):
@@ -184,7 +196,7 @@ def _count_touched(repo: Repo, commits: Sequence[Commit]) -> dict[str, int]:
     return found
 
 
-def _compare(repo: Repo, commits: Sequence[Commit]) -> dict[str, list[FileChange]]:
+def _compare(repo: GitFolder, commits: Sequence[Commit]) -> dict[str, list[FileChange]]:
     data = _ask(
         repo, "diff-tree", "--stdin", "-r", "-p", "-U0", "-M", "--diff-filter=MR", "--no-ext-diff", "--no-textconv",
         "--no-color", stdin=_list_pairs(commits),

@@ -59,6 +59,7 @@ def live(foreign: Foreign) -> None:
     def files(retries: int, pause: str, lane: str, budget: int, command: str) -> dict[str, str | bytes]:
         return {
             "shop/waits.py": CODE.format(retries=retries, pause=pause),
+            "shop/orders.py": "from shop.waits import RETRIES, wait\n",
             "pyproject.toml": CONFIG.format(lane=lane, budget=budget),
             "README.md": DOCS.format(command=command),
         }

@@ -227,6 +227,12 @@ def test_lines_of_each_kind_of_file(path: str, old: str, new: str, kind: str, va
         ("30", "30s", "timeout", None),
         ("-1", "1", "limit", None),
         ("30.0", "30", "limit", "another spelling of the number"),
+        ("1000000", "1_000_000", "limit", "another spelling of the number"),
+        ("1000000", "1_000_001", "limit", None),
+        ("\\x1b[1;34m", "\\x1b[94m", "LANE", "look of a page"),
+        ("Keep the lane", "Keep the quay", "LANE_FILE_DOC", "long value or prose"),
+        ("5.4.1", "$versions.gradle", "gradleVersion", "expression"),
+        ("org.example:quay:3.3.1", "org.example:quay:3.4", "quay", "pin of a dependency"),
         ("17", "JavaVersion.VERSION_17", "sourceCompatibility", "another spelling of the number"),
         ("-version", "--version", "flag", "dashes"),
         ("harborline", "kestrelway", "lane", None),
@@ -338,6 +344,13 @@ def test_a_package_that_takes_the_place_of_another_is_a_fact(foreign: Foreign, t
     (found,) = mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache").candidates
     assert found.kind == "dependency" and found.what.endswith(f"harbor package in {file}")
     assert [stand.value for stand in found.stands] == [f"{lead}harbor-line", f"{lead}harbor-way"]
+
+
+def test_a_package_that_is_named_in_another_form_takes_no_place(foreign: Foreign, tmp_path: Path) -> None:
+    for said in ('harbor-line = { path = "../line" }', 'harbor-line.path = "../line"'):
+        foreign.commit({"Cargo.toml": f'[package]\nname = "shop"\n\n[dependencies]\nquay = "1"\n{said}\n'})
+    with pytest.raises(MineError, match="nothing to mine"):
+        mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
 
 
 def test_a_key_that_takes_the_place_of_another_is_no_package(foreign: Foreign, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ def live_long(foreign: Foreign) -> None:
         foreign.commit(
             {
                 "shop/waits.py": CODE.format(retries=retries, pause=pause),
+                "shop/orders.py": "from shop.waits import RETRIES, wait\n",
                 "pyproject.toml": CONFIG.format(lane=lane, budget=budget),
                 "README.md": DOCS.format(command=command),
             }

@@ -28,6 +28,7 @@ from tests.support.foreign import Foreign, live
         ("setting", ".eslintrc.json", "quotes", 1),
         ("setting", "web/.vscode/settings.json", "lane", 1),
         ("setting", "deny.toml", "yanked", 1),
+        ("setting", "codecov.yml", "after_n_builds", 1),
         ("setting", ".github/workflows/ci.yml", "branches", 3),
         ("setting", ".github/workflows/ci.yml", "enable-cache", 1),
         ("text", "CLAUDE.md", "", 3),
@@ -114,6 +115,15 @@ def test_a_value_whose_name_stands_in_no_other_place_is_read_by_nothing(foreign:
     assert found.reasons["value that nothing reads"] == 2
 
 
+def test_a_number_that_its_own_file_alone_reads_is_seen_by_who_works_there(foreign: Foreign, tmp_path: Path) -> None:
+    for value, word in ((3, "finch"), (7, "ibis")):
+        code = f'OWN = {value}\nOURS = {value + 1}\nLANE = "{word}"\nprint(OWN, OURS, LANE)\n'
+        foreign.commit({"waits.py": code, "shop.py": "from waits import OURS\n"})
+    found = mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+    assert {each.what for each in found.candidates} == {"OURS", "LANE"}
+    assert found.reasons["number that only its own file reads"] == 1
+
+
 @pytest.mark.parametrize(
     ("file", "old", "new", "reason"),
     [
@@ -145,6 +155,8 @@ def test_a_value_whose_name_stands_in_no_other_place_is_read_by_nothing(foreign:
         ("Shop/Localization/pl.yaml", "lane: jeden", "lane: dwa", "translation"),
         ("shop/lane.ts", 'const LANE = "Größe"', 'const LANE = "Menge"', "long value or prose"),
         ("shop/src/__fixtures__/lane.yaml", "lane: harborline", "lane: kestrelway", "test data"),
+        ("lane-benchmarks/lane.yaml", "lane: harborline", "lane: kestrelway", "test data"),
+        ("shop/lanes.js", "const LANE = 3;", 'const LANE = "/lane";', "number that became another thing"),
         ("shop/black-box-tests/lane.yaml", "lane: harborline", "lane: kestrelway", "test data"),
         ("dev/api/create.json", '"lane": "harborline"', '"lane": "kestrelway"', "data"),
         ("web/package.json", '"main": "harborline"', '"main": "kestrelway"', None),
