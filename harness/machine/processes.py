@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from multiprocessing import get_context
@@ -27,6 +28,9 @@ def map_parts(function: Callable[[P], R], parts: Sequence[P], processes: int, *,
 
     The processes come from a server that has no threads, so that this one may have any. The function, the parts and
     what is made of them are sent to and fro. Raises Killed.
+
+    Few parts wait at a time, and none is cancelled: where a signal meets all processes at once, the executor's thread
+    would stumble over what was cancelled, and nobody read what is on its way to the others.
     """
     if min(processes, len(parts)) < (1 if apart else 2):
         yield from map(function, parts)
@@ -34,8 +38,14 @@ def map_parts(function: Callable[[P], R], parts: Sequence[P], processes: int, *,
     context = get_context("forkserver")
     context.set_forkserver_preload([getattr(function, "func", function).__module__])  # imported once for all
     with ProcessPoolExecutor(min(processes, len(parts)), context, _begin, gc.get_threshold()) as pool:
+        waiting = deque[Future[R]]()
         try:
-            yield from pool.map(function, parts)
+            for part in parts:
+                waiting.append(pool.submit(function, part))
+                if len(waiting) > processes:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
         except BrokenProcessPool:
             several = f"one of {processes} processes was killed; with little memory, try --jobs 1"
             raise Killed(several if processes > 1 else "its process was killed, perhaps for lack of memory") from None

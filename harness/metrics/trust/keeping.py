@@ -84,7 +84,7 @@ def _list_questions(transcript: Transcript, step: str) -> Iterator[tuple[int, Ca
 
 
 def found_within(
-    transcript: Transcript, step: str, needs: Sequence[str], places: int | None, wordless: bool = False
+    transcript: Transcript, steps: Sequence[str], needs: Sequence[str], places: int | None, wordless: bool = False
 ) -> Measure:
     """Questions that brought their memory, among so many first hits if told.
 
@@ -94,7 +94,7 @@ def found_within(
     lacking = lacks(transcript, *needs)
     if lacking is not None:
         return lacking
-    view, questions = DrillView.of(transcript), _list_questions(transcript, step)
+    view, questions = DrillView.of(transcript), [each for step in steps for each in _list_questions(transcript, step)]
     cases = [each for each in questions if wordless is not any(map(str.isalnum, each[2].item.text))]
     ranks = [(line, piece.name, view.rank(call, piece)) for line, call, piece in cases]
     bad = [(line, name) for line, name, rank in ranks if rank is None or (places is not None and rank >= places)]
@@ -229,9 +229,10 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "self_reachability", DRILL, "higher", "proportion",
-        "sampled memories that a question of their own text brings within k / those acknowledged; look-alikes stand "
-        "in sibling scopes, some of them with the very same text; a text without a letter or digit is counted apart",
-        partial(found_within, step="own", needs=(), places=None), version=2,
+        "sampled memories that a question of their own text brings within k, ten of a batch of 1,030 among them / "
+        "those acknowledged; look-alikes stand in sibling scopes, some of them with the very same text; a text without "
+        "a letter or digit is counted apart",
+        partial(found_within, steps=("own", "found at once"), needs=(), places=None), version=3,
         label="memories found by their own text", otherwise="memories not found by their own text",
         column=columns.FOUND.at("unfound"),
     ),
@@ -239,14 +240,14 @@ METRICS: tuple[TrustMetric, ...] = (
         "own_text_first", DRILL, "higher", "proportion",
         "sampled memories that a question of their own text brings first / those acknowledged; only of a ranked store; "
         "a text without a letter or digit is counted apart",
-        partial(found_within, step="own", needs=("ranked",), places=1), version=2,
+        partial(found_within, steps=("own",), needs=("ranked",), places=1), version=2,
         label="memories found first by their own text", otherwise="memories not found first by their own text",
         column=columns.FOUND.at("look-alikes"),
     ),
     trust(
         "wordless_text_found", KEEPING, "higher", "proportion",
         "sampled memories of punctuation alone that a question of their own text brings within k / those acknowledged",
-        partial(found_within, step="own", needs=(), places=None, wordless=True),
+        partial(found_within, steps=("own",), needs=(), places=None, wordless=True),
         aside="a search by words has nothing to go by, and nobody asks for such a text",
         label="texts without a word found by themselves",
     ),
@@ -255,7 +256,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "questions in other words whose one answer in the asked scope comes within k / questions whose answer was "
         "acknowledged; seven look-alikes in the words of the question stand in sibling scopes, so that a store that "
         "cuts at k before it applies the scope finds nothing",
-        partial(found_within, step="asked", needs=("ranked", "scope_repo"), places=None),
+        partial(found_within, steps=("asked",), needs=("ranked", "scope_repo"), places=None),
         label="answers found among look-alikes", otherwise="answers missed among look-alikes",
         column=columns.FOUND.at("look-alikes"),
     ),

@@ -33,9 +33,9 @@ METRICS: tuple[TrustMetric, ...] = (
         "right_before_look_alike", KEEPING, "higher", "proportion",
         "questions whose answer comes within k and before the memory that begins like the question / questions whose "
         "answer was acknowledged; both memories have one date, source, kind and confidence and were told in a drawn "
-        "order, every other look-alike is of the user who asks; four answers without one stand at the end of a longer "
-        "memory; only of a ranked store",
-        right_before_look_alike, version=2,
+        "order, every other look-alike is of the user who asks; four answers without one stand at the end of "
+        "longer memories, the longest of 800 characters; only of a ranked store",
+        right_before_look_alike, version=3,
         label="answers ranked by meaning", otherwise="answers ranked behind a look-alike",
         column=columns.FOUND.at("look-alikes"),
     ),

@@ -21,7 +21,9 @@ from harness.metrics.trust.metric import DrillWords, TrustMetric, trust
 from harness.metrics.trust.view import DrillView, lacks
 from harness.model.trial import Better, Measure, NotMeasured
 
-RESTORED = ("restored", "reopened", "again")
+RESTORED, UNDONE = ("restored", "reopened", "again"), "undone"
+IN_ALL_MARKS, FORGOTTEN = "second 1", "restored without it "
+"""See `harness.play.drills.rollback`, from which logs outlive any change."""
 
 
 class RollbackView(DrillView):
@@ -74,17 +76,23 @@ def broken(found: Transcript, op: Op, step: str | None = None) -> Measure | None
     return None
 
 
-def wrong(names: Sequence[str], steps: Sequence[str], view: RollbackView, there: bool, none: str) -> Measure:
+def wrong(cases: Mapping[str, Sequence[str]], view: RollbackView, there: bool, none: str) -> Measure:
     """Of these memories, those that a look shows though they should be gone, or misses though they should be `there`.
+
+    Args:
+        cases: Memory -> the steps in which it is looked for.
 
     Gone is what no route shows; there is what the surest one shows. A look that failed or is missing is neither.
     """
     ops = view.surest() if there else ()
-    first = {name: next((step for step in steps if view.sees(step, name, *ops) is not there), None) for name in names}
+    first = {
+        name: next((step for step in steps if view.sees(step, name, *ops) is not there), None)
+        for name, steps in cases.items()
+    }
     lines = [view.line(step, name) or f"no look {step}" for name, step in first.items() if step]
-    told = {name for name in names if any(view.sees(step, name, *ops) is (not there) for step in steps)}
+    told = {name for name, steps in cases.items() if any(view.sees(step, name, *ops) is (not there) for step in steps)}
     unanswered = sum(step is not None and name not in told for name, step in first.items())
-    return proportion(len(lines), len(names), list(dict.fromkeys(lines)), none=none, unanswered=unanswered)
+    return proportion(len(lines), len(cases), list(dict.fromkeys(lines)), none=none, unanswered=unanswered)
 
 
 # --- point in time ----------------------------------------------------------------------------------------------------
@@ -128,14 +136,20 @@ def restored_probes(view: RollbackView) -> Measure:
 
 def left_after_restore(view: RollbackView) -> Measure:
     names = [name for name in view.names("poison") if view.sees("relapse", name)]
-    return wrong(names, view.steps, view, False, "no poison was seen before the restore")
+    return wrong(dict.fromkeys(names, view.steps), view, False, "no poison was seen before the restore")
 
 
 def resurrected(view: RollbackView) -> Measure:
     seen = [name for name in view.names("erased", "abroad erased") if view.sees("mark", name)]
     seen += [name for name in view.names("early") if view.sees("early", name) and view.sees("mark", name) is False]
-    names = [name for name in seen if view.sees("relapse", name) is False]
-    return wrong(names, view.steps, view, False, "no memory that was seen at the mark was gone before the restore")
+    cases = dict.fromkeys((name for name in seen if view.sees("relapse", name) is False), view.steps)
+    if later := [call.step for _, call in view.transcript.calls("restore") if call.step.startswith(FORGOTTEN)]:
+        for step in later:
+            if failing := broken(view.transcript, "restore", step):
+                return failing
+        if view.sees("marked", IN_ALL_MARKS) and view.sees("forgotten", IN_ALL_MARKS) is False:
+            cases[IN_ALL_MARKS] = later
+    return wrong(cases, view, False, "no memory that was seen at the mark was gone before the restore")
 
 
 def elsewhere_restored(view: RollbackView) -> Measure:
@@ -161,12 +175,12 @@ def elsewhere_restored(view: RollbackView) -> Measure:
 
 def lost_by_restore(view: RollbackView) -> Measure:
     names = view.there("mark", view.names("kept", "changed"))
-    return wrong(names, view.steps, view, True, "nothing was seen at the mark")
+    return wrong(dict.fromkeys(names, view.steps), view, True, "nothing was seen at the mark")
 
 
 def good_lost_by_restore(view: RollbackView) -> Measure:
     names = view.there("relapse", view.names("good"))
-    return wrong(names, view.steps[:1], view, True, "no good memory was seen before the restore")
+    return wrong(dict.fromkeys(names, view.steps[:1]), view, True, "no good memory was seen before the restore")
 
 
 def marks_restored(view: RollbackView) -> Measure:
@@ -211,7 +225,7 @@ def left_after_undo(found: Transcript) -> Measure:
         return undone
     view = RollbackView.of(found)
     names = [name for name in view.names("poison") if view.sees("incident", name)]
-    return wrong(names, ["undone"], view, False, "no poison was seen before")
+    return wrong(dict.fromkeys(names, (UNDONE,)), view, False, "no poison was seen before")
 
 
 def lost_by_undo(roles: tuple[str, ...], found: Transcript) -> Measure:
@@ -219,7 +233,7 @@ def lost_by_undo(roles: tuple[str, ...], found: Transcript) -> Measure:
         return undone
     view = RollbackView.of(found)
     names = view.there("incident", view.names(*roles))
-    return wrong(names, ["undone"], view, True, "none was seen before")
+    return wrong(dict.fromkeys(names, (UNDONE,)), view, True, "none was seen before")
 
 
 def _restore(
@@ -279,9 +293,10 @@ METRICS: tuple[TrustMetric, ...] = (
         "resurrected_by_restore",
         "lower",
         "memories deleted after the mark that a listing, search or id shows after a restore / those seen at the mark "
-        "and gone before the restore, in all scopes, with those that were deleted before the mark",
+        "and gone before the restore, in all scopes, with those that were deleted before the mark, and one that "
+        "each of six marks held",
         resurrected,
-        version=3,
+        version=4,
         label="deleted memories brought back by a restore",
         column=columns.DELETED.at("served"),
     ),

@@ -14,7 +14,7 @@ from harness.play.drills.stage import DrillSession
 SIZE = 1030
 CROWD, FULL = 1600, 500
 """Memories that come after the batch where a drill has its full size or more: beyond a room for 2,500."""
-STEP = "at once"
+STEP, FOUND = "at once", "found at once"
 SCOPE = Scope(repo="storefront-archive", org="acme")
 WRITTEN = "2026-02-02T09:00:00+00:00"
 AGAIN = 10
@@ -22,7 +22,8 @@ AGAIN = 10
 BESIDE = 20
 """Of what was there before, so many are asked for where nothing can be listed."""
 PROBES = (1, 100, 101, 256, 257, 1000, 1001, 1024, 1025, SIZE)
-"""Those that are asked for where nothing can be listed, from 1: the last before a limit, and the first behind it."""
+"""Those that are asked for by their own text, from 1: the last before a limit, and the first behind it. Where nothing
+can be listed, they stand for all."""
 
 
 def plan(size: int) -> Iterator[Piece]:
@@ -43,7 +44,8 @@ def play(stage: DrillSession, before: Sequence[Piece]) -> None:
     pieces = stage.plan.of("bulk")
     stage.remember(STEP, pieces)
     stage.settle(STEP)
-    asked = pieces if stage.supports("entries") else [pieces[number - 1] for number in PROBES]
+    probes = [pieces[number - 1] for number in PROBES]
+    asked = pieces if stage.supports("entries") else probes
     shown = read_back(stage, STEP, SCOPE, asked)
     missed = [piece for piece in asked if not shown.issuperset(stage.ids.get(piece.name, ()))]
     for piece in missed[:: max(1, len(missed) // AGAIN)][:AGAIN] if stage.supports("entries") else ():
@@ -51,6 +53,8 @@ def play(stage: DrillSession, before: Sequence[Piece]) -> None:
             stage.call(STEP, "get", SCOPE, stage.ids[piece.name][0], about=[piece])
         else:
             stage.recall(STEP, piece.item.text, SCOPE, about=[piece])
+    for piece in probes if stage.supports("entries") else ():
+        stage.recall(FOUND, piece.item.text, SCOPE, about=[piece])
     if crowd := stage.plan.of("crowd"):
         for start in range(0, len(crowd), SIZE):
             stage.remember("crowd", crowd[start : start + SIZE])

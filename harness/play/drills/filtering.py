@@ -22,8 +22,8 @@ ELSEWHERE = Scope(repo="storefront-kinds-api", org="acme")
 ENDED = "2026-02-20T09:00:00+00:00"
 ASKED = 12
 """More than fit."""
-CROWD = 13
-"""More than are asked for."""
+CROWD, MORE = 13, 120
+"""More than are asked for; and more than are fetched by who asks for ten times as many before it filters."""
 SOURCE = Source("5e1f0c2a9b7d4e63", "docs/Maße/kın-mañana.md", 12, "session-kinds")
 ALIKE = (
     "lib/kinds.md", "docs/Masse/kın-mañana.md", "docs/maße/kın-mañana.md", "docs/Maße/kin-mañana.md",
@@ -52,6 +52,8 @@ def plan(seed: int) -> Iterator[Piece]:
         yield _write("unfit", replace(near, text=f"{words} {number:02}"), number)
     for number, path in enumerate(ALIKE, CROWD + 1):
         yield _write("unfit", replace(near, text=f"{words} {number:02}", source=replace(SOURCE, path=path)), number)
+    for number in range(1, MORE + 1):
+        yield _write("unfit", replace(near, text=f"{words} {100 + number}"), 100 + number)
     fields = ("kind", "source", "confidence")
     for number, parts in enumerate((*combinations(fields, 1), *combinations(fields, 2)), 1):
         alike = {field: getattr(fitting, field) for field in parts}

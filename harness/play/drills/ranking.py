@@ -107,14 +107,15 @@ BEHIND = (
         "the size limit of an uploaded invoice is 12 MB",
     ),
 )
-"""A question, and what answers it at the end of a longer memory."""
+"""A question, and what answers it at the end of a longer memory: of 240 characters, and more with each."""
 
 
 def plan(seed: int) -> Iterator[Piece]:
     """In a drawn order, so that neither of a pair is always the later one."""
     pieces = [piece for number, pair in enumerate(PAIRS) for piece in _make_pair(number, *pair)]
     for number, (question, answer) in enumerate(BEHIND):
-        pieces.append(Piece(name=f"behind-{number}", role="chosen", item=_make_item(LEAD + answer), query=question))
+        text = LEAD * (number + 1) + answer
+        pieces.append(Piece(name=f"behind-{number}", role="chosen", item=_make_item(text), query=question))
     random.Random(f"ranking {seed}").shuffle(pieces)  # noqa: S311  reproducible on purpose
     yield from pieces
 

@@ -31,6 +31,8 @@ ORDER = (2, 4, 1, 3)
 ANEW = (5, 6)
 """Marks that are made after these were restored."""
 RESTORED_AGAIN = {5: "restored 5", 4: "restored 4 again", 6: "restored 6"}
+IN_ALL_MARKS, FORGOTTEN = "second 1", "restored without it "
+"""What is deleted at last, and the start of the steps that restore each mark then, the newest first."""
 CLOSED = Scope(repo="fieldkit-old")
 """Forgotten as a whole after the mark."""
 TASKS = (
@@ -216,6 +218,7 @@ def _restore_each(stage: DrillSession) -> None:
         _tell_history(stage, f"restored {number}", stage.plan.by_name.get(f"changed {number - 1}"))
     if marks:
         _mark_again(stage, marks)
+        _forget_marked(stage, marks)
     stage.close("marks")
 
 
@@ -235,6 +238,21 @@ def _mark_again(stage: DrillSession, marks: dict[int, str]) -> None:
             stage.call(step, "restore", marks[number])
             stage.settle(step)
             stage.list_ids(step, MARKED)
+
+
+def _forget_marked(stage: DrillSession, marks: dict[int, str]) -> None:
+    """What every mark holds is deleted by request: none of them brings it back."""
+    gone = stage.plan.by_name[IN_ALL_MARKS]
+    stage.list_ids("marked", MARKED, about=[gone])
+    if ids := stage.ids.get(gone.name):
+        stage.call("forgotten", "forget", MARKED, list(ids), about=[gone])
+        stage.settle("forgotten")
+        stage.list_ids("forgotten", MARKED, about=[gone])
+        for number, mark in sorted(marks.items(), reverse=True):
+            step = f"{FORGOTTEN}{number}"
+            stage.call(step, "restore", mark)
+            stage.settle(step)
+            stage.list_ids(step, MARKED, about=[gone])
 
 
 def _tell_history(stage: DrillSession, step: str, piece: Piece | None) -> None:

@@ -206,3 +206,26 @@ class FilesOnce(Planted):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
             kinds = [row["kind"] for row in self.visible(scope, memory_id) if json.loads(row["earlier"])]
             return super().update(scope, memory_id, replace(item, kind=kinds[0]) if kinds else item)
+
+
+class FiltersFourTimesAsMany(Planted):
+    """The filter sees four times as many memories as are asked for, the nearest ones: behind a crowd, none fits."""
+
+    must = ("filtered_missed",)
+
+    class Memory(ReferenceMemory):
+        times = 4
+
+        def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
+            near = super().recall_where(query, scope, self.times * k, at, Filter())
+            fitting = {row["id"] for row in self.visible(scope) if self.fits(row, where)}
+            return [hit for hit in near if hit.memory_id in fitting][:k]
+
+
+class FiltersTenTimesAsMany(Planted):
+    """The filter sees ten times as many memories as are asked for, the nearest ones."""
+
+    must = ("filtered_missed",)
+
+    class Memory(FiltersFourTimesAsMany.Memory):
+        times = 10

@@ -204,3 +204,25 @@ class ResetsDates(Planted):
     class Memory(ReferenceMemory):
         def hit(self, row: sqlite3.Row, score: float | None = None) -> Hit:
             return replace(super().hit(row, score), created="2026-11-22T00:00:00+00:00")
+
+
+class SearchesTheOldestThousand(Planted):
+    """All is listed; a search looks at the first thousand memories that hold."""
+
+    must = ("self_reachability",)
+
+    class Memory(ReferenceMemory):
+        def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            oldest = {row["id"] for row in self.visible(scope)[:1000]}
+            return [hit for hit in super().recall(query, scope, 10_000, at) if hit.memory_id in oldest][:k]
+
+
+class LeavesTheLastPageUnindexed(Planted):
+    """Vectors of a batch are made by the hundred; the rest of a batch, if it is larger, is stored without."""
+
+    must = ("self_reachability",)
+
+    class Memory(ReferenceMemory):
+        def vectors(self, items: Sequence[Item]) -> list[bytes]:
+            made, left = super().vectors(items), len(items) % 100 if len(items) > 100 else 0
+            return [*made[: len(made) - left], *(bytes(len(each)) for each in made[len(made) - left :])]

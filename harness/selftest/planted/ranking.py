@@ -74,3 +74,13 @@ class IndexesTheBeginning(Planted):
     class Memory(ReferenceMemory):
         def vectors(self, items: Sequence[Item]) -> list[bytes]:
             return super().vectors([replace(item, text=item.text.lstrip()[:120]) for item in items])
+
+
+class IndexesTheFirstChunk(Planted):
+    """Whole texts are stored, and their first 256 characters are indexed."""
+
+    must = ("right_before_look_alike",)
+
+    class Memory(ReferenceMemory):
+        def vectors(self, items: Sequence[Item]) -> list[bytes]:
+            return super().vectors([replace(item, text=item.text.lstrip()[:256]) for item in items])

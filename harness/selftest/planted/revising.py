@@ -227,6 +227,21 @@ class ReopensAForgottenScope(Planted):
 # --- marks ------------------------------------------------------------------------------------------------------------
 
 
+class ErasesFromTheNewestMark(Planted):
+    """A deletion reaches the newest mark; from an older one, the memory comes back."""
+
+    must = ("resurrected_by_restore",)
+
+    class Memory(ReferenceMemory):
+        def erase(self, scope: Scope, memory_id: str) -> bool:
+            found = bool(self.visible(scope, memory_id))
+            newest = "SELECT max(mark) FROM marks"
+            if found:
+                erase = f"DELETE FROM memories WHERE id = ? AND mark IN (0, ({newest}))"
+                self.db.execute(erase, [memory_id])
+            return found
+
+
 class NumbersMarksFromTheRestored(Planted):
     """A mark has the number after the one that was restored last, whatever mark already has it."""
 

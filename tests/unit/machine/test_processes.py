@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 
 import pytest
 
@@ -36,6 +38,40 @@ def kill(victim: bool) -> bool:
 def test_a_process_that_is_killed_ends_the_work_with_one_line() -> None:
     with pytest.raises(Killed, match=r"one of 2 processes was killed; with little memory, try --jobs 1"):
         list(map_parts(kill, [False, True, False], 2))
+
+
+GROUP = """
+import signal, sys, time
+from tests.unit.machine.test_processes import wait_long
+from harness.machine.processes import map_parts
+
+def stop(*_):
+    raise SystemExit(3)
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, stop)
+    for part in map_parts(wait_long, ["x" * 200_000] * 50, 2):
+        print("first", flush=True)
+"""
+
+
+def wait_long(part: str) -> str:
+    time.sleep(0.5)
+    return part
+
+
+def test_a_signal_to_all_processes_at_once_leaves_none_and_no_traceback() -> None:
+    """As `timeout` and the job control of a CI send it: those at work are gone before this one has heard of it."""
+    command = [sys.executable, "-c", GROUP]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == b"first\n"
+            os.killpg(process.pid, signal.SIGTERM)
+            _, said = process.communicate(timeout=30)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == 3 and said == b""
 
 
 def whose(part: str) -> tuple[str, int]:
