@@ -83,8 +83,9 @@ def test_a_canary_is_found_in_its_own_memory_only(seed: int) -> None:
     made = plan(SMALLEST, seed)
     for piece in made.pieces:
         if piece.canary:
-            holders = {other.name for other in made.pieces if piece.canary in other.item.text}
-            assert holders == {piece.name} or (len(holders) == 2 and {made.by_name[each].twin for each in holders})
+            holders = [other for other in made.pieces if piece.canary in other.item.text]
+            revised = {other.twin if other.role == "revision" else other.name for other in holders}
+            assert revised == {piece.twin if piece.role == "revision" else piece.name}
             assert piece.canary.isascii() and piece.query
             assert (memory_word(piece.canary) in piece.query) == (piece.role == "question")
 

@@ -56,7 +56,8 @@ def test_a_mark_is_restored_twice_by_two_processes(sound: Transcript) -> None:
     twice = ["remember", "restore", "closed", "opened", "remember", "restore", "closed"]
     several = ["opened", *["remember", "snapshot"] * 4, "restore", "restore", "closed", "opened", "restore", "restore"]
     anew = ["remember", "snapshot", "snapshot", *["restore"] * 3]
-    assert story == [*incident, *twice, *several, *anew, "closed"]
+    forgotten = ["forget", *["restore"] * 6]
+    assert story == [*incident, *twice, *several, *anew, *forgotten, "closed"]
 
 
 @pytest.mark.slow
