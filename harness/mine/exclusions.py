@@ -83,6 +83,7 @@ _DESCRIBED = re.compile(r"-\d+-g[0-9a-f]{7,}")
 _HOST = re.compile(
     r"(?:[\w.-]+@)?(?P<bare>(?:[\w-]+\.)+(?:org|com|net|dev|io|co|app|sh))(?:[/:].*)?|\w+://(?:[^/@]*@)?(?P<host>[^/:]+).*"
 )
+_INTEGER = re.compile(r"-?(?:0[xX](?:_?[\da-fA-F])+|0|[1-9](?:_?\d)*)")
 _INDEX = re.compile(r"(?<=\w)(?:/index)?(?:\.[cm]?[jt]sx?)?$")
 _PATCH = re.compile(r"(\d+\.\d+)\.\d+")
 _SECRET = re.compile(r"\w+://[^/@:]*:[^/@]+@")
@@ -182,12 +183,13 @@ def _skip_form(old: str, new: str) -> str | None:
 
 
 def _is_same_number(plain: str, other: str) -> bool:
-    """30 and 30.0, 17 and JavaVersion.VERSION_17, 1000 and 1_000; but 3.1 and 3.10 are two versions, 30 and 30s two
-    durations."""
+    """30 and 30.0, 17 and JavaVersion.VERSION_17, 1000 and 1_000, 0x01 and 0x1; but 3.1 and 3.10 are two versions, 30
+    and 30s two durations."""
+    numbers = [int(each, 0) for each in (plain, other) if _INTEGER.fullmatch(each)]
+    if len(numbers) == 2 and numbers[0] == numbers[1]:
+        return True
     if not re.fullmatch(r"-?\d+", plain):
         return False
-    if re.fullmatch(r"-?[\d_]+", other) and other.replace("_", "") == plain:
-        return True
     return re.fullmatch(rf"{plain}\.0+|[A-Za-z](?:[\w.]*[A-Za-z_.])?{plain}", other) is not None
 
 
