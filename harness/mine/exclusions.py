@@ -83,6 +83,8 @@ _DESCRIBED = re.compile(r"-\d+-g[0-9a-f]{7,}")
 _HOST = re.compile(
     r"(?:[\w.-]+@)?(?P<bare>(?:[\w-]+\.)+(?:org|com|net|dev|io|co|app|sh))(?:[/:].*)?|\w+://(?:[^/@]*@)?(?P<host>[^/:]+).*"
 )
+NUMBER = re.compile(r"-?(?:0[xX][\da-fA-F_]+|\d[\d_.]*)(?:\s*[*+<]{1,2}\s*\d[\d_.]*)*[LlFfDdUu]?")
+"""One, or what is made of several."""
 _INTEGER = re.compile(r"-?(?:0[xX](?:_?[\da-fA-F])+|0|[1-9](?:_?\d)*)")
 _INDEX = re.compile(r"(?<=\w)(?:/index)?(?:\.[cm]?[jt]sx?)?$")
 _PATCH = re.compile(r"(\d+\.\d+)\.\d+")

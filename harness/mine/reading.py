@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 
 from harness.mine.candidates import Candidate
+from harness.mine.exclusions import NUMBER
 from harness.repo.checkout import Repo
 from harness.repo.series import run_git
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_NUMBER = re.compile(r"[-\d_.*+<xXa-fA-F\s]*\d[-\d_.*+<xXa-fA-F\s]*")
-"""One, or what is made of several."""
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
 """A setting that a program reads from its environment, by name. Of other settings a tool that knows its keys is the
 reader, and nothing in the repository has to name them."""
@@ -28,10 +27,10 @@ def list_read(repo: Repo, candidates: Iterable[Candidate], reasons: Counter[str]
     files = _count_files(repo, set(own.values()))
     kept = []
     for each in found:
-        counts = files.get(own.get(each.id, ""), Counter())
+        counts = files.get(own[each.id], Counter()) if each.id in own else Counter[str]()
         if counts.total() == 1:
             reasons["value that nothing reads"] += 1
-        elif len(counts) == 1 and each.kind == "constant" and _NUMBER.fullmatch(each.stands[-1].value):
+        elif len(counts) == 1 and each.kind == "constant" and NUMBER.fullmatch(each.stands[-1].value):
             reasons["number that only its own file reads"] += 1
         else:
             kept.append(each)
@@ -51,7 +50,7 @@ def _count_files(repo: Repo, names: Collection[str]) -> dict[str, Counter[str]]:
         return found
     said = run_git("grep", "-I", "-o", "-w", "-F", "-z", "--no-textconv", "-f", "-", repo.history.commits[-1], "--",
                    at=repo.path, stdin="".join(f"{name}\n" for name in sorted(names)).encode())  # fmt: skip
-    for row in said.stdout.decode("utf-8", "replace").splitlines():
+    for row in said.stdout.decode("utf-8", "replace").split("\n"):
         path, _, name = row.partition("\0")
         found.setdefault(name, Counter())[path] += 1
     return found

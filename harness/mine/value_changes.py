@@ -31,7 +31,6 @@ HOSTS = {"github", "com", "org", "io", "gopkg", "golang", "in", "go", "v1", "v2"
 """Words in the name of a package that tell nothing of what it is for."""
 PART = 200
 """Commits that one process reads at once; a history of no more has no need of several."""
-_NUMBER = re.compile(r"-?\d[\d_.]*")
 _UNEVEN = 30
 """Lines of the largest hunk of which each old line is compared with each new one."""
 
@@ -127,7 +126,7 @@ def _skip_shape(shape: Shape) -> str | None:
         return "spelling"
     if shape.kind == "name" and old.startswith("_") and new.startswith("_"):
         return "private name"
-    if shape.kind == "constant" and _NUMBER.fullmatch(old) and not re.search(r"\d", new):
+    if shape.kind == "constant" and exclusions.NUMBER.fullmatch(old) and not re.search(r"\d", new):
         return "number that became another thing"
     if shape.kind == "text":
         return exclusions.skip_words(old, new) or _skip_number(shape) or _skip_example(shape)

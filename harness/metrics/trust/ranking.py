@@ -34,7 +34,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "questions whose answer comes within k and before the memory that begins like the question / questions whose "
         "answer was acknowledged; both memories have one date, source, kind and confidence and were told in a drawn "
         "order, every other look-alike is of the user who asks; four answers without one stand at the end of "
-        "longer memories, the longest of 800 characters; only of a ranked store",
+        "longer memories, the longest of 700 characters; only of a ranked store",
         right_before_look_alike, version=3,
         label="answers ranked by meaning", otherwise="answers ranked behind a look-alike",
         column=columns.FOUND.at("look-alikes"),

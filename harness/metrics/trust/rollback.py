@@ -143,12 +143,10 @@ def resurrected(view: RollbackView) -> Measure:
     seen = [name for name in view.names("erased", "abroad erased") if view.sees("mark", name)]
     seen += [name for name in view.names("early") if view.sees("early", name) and view.sees("mark", name) is False]
     cases = dict.fromkeys((name for name in seen if view.sees("relapse", name) is False), view.steps)
-    if later := [call.step for _, call in view.transcript.calls("restore") if call.step.startswith(FORGOTTEN)]:
-        for step in later:
-            if failing := broken(view.transcript, "restore", step):
-                return failing
-        if view.sees("marked", IN_ALL_MARKS) and view.sees("forgotten", IN_ALL_MARKS) is False:
-            cases[IN_ALL_MARKS] = later
+    restores = [call for _, call in view.transcript.calls("restore") if call.step.startswith(FORGOTTEN)]
+    later = [call.step for call in restores if not call.fault]  # one that failed brings nothing back
+    if later and view.sees("marked", IN_ALL_MARKS) and view.sees("forgotten", IN_ALL_MARKS) is False:
+        cases[IN_ALL_MARKS] = later
     return wrong(cases, view, False, "no memory that was seen at the mark was gone before the restore")
 
 

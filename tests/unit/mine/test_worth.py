@@ -117,10 +117,11 @@ def test_a_value_whose_name_stands_in_no_other_place_is_read_by_nothing(foreign:
 
 def test_a_number_that_its_own_file_alone_reads_is_seen_by_who_works_there(foreign: Foreign, tmp_path: Path) -> None:
     for value, word in ((3, "finch"), (7, "ibis")):
-        code = f'OWN = {value}\nOURS = {value + 1}\nLANE = "{word}"\nprint(OWN, OURS, LANE)\n'
+        code = f'OWN = {value} * 60\nOURS = {value + 1}\nLANE = "{word}"\nQUAY = "bad{value}"\n'
+        code += "print(OWN, OURS, LANE, QUAY)\n"
         foreign.commit({"waits.py": code, "shop.py": "from waits import OURS\n"})
     found = mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
-    assert {each.what for each in found.candidates} == {"OURS", "LANE"}
+    assert {each.what for each in found.candidates} == {"OURS", "LANE", "QUAY"}
     assert found.reasons["number that only its own file reads"] == 1
 
 
