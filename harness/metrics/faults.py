@@ -1,8 +1,8 @@
 """Calls that did not do what the protocol promises, counted from the logs by operation.
 
 A fault says nothing about the memories, so it is counted beside all measures and replaces none. A drill provokes some
-refusals on purpose (an awkward or missing scope name, an odd text, another embedder): they are no faults if the same
-operation answers for ordinary input.
+refusals on purpose (an awkward or missing scope name, an odd text, another embedder, an update of what was deleted):
+they are no faults if the same operation answers for ordinary input.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from harness.model.cells import Faults
 
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 """Scope names that no store may refuse."""
+TOO_LATE = "too late"
+"""The step of the drill `deletion` that updates what was deleted."""
 HANDLING = {"opened": "open", "closed": "close", "compacted": "compact"}
 
 
@@ -141,11 +143,13 @@ def _list_end(line: int, fault: Fault, last: Fault | None) -> list[Call]:
 
 
 def _awkward(transcript: Transcript, call: Called) -> str | None:
-    """What a store may refuse: an odd text; another embedder; or, where the drill is about scopes, a name that is not
-    plain, or none.
+    """What a store may refuse: an odd text; another embedder; an update of what was deleted; or, where the drill is
+    about scopes, a name that is not plain, or none.
     """
     if switched := _name_switch(transcript, call):
         return switched
+    if call.step == TOO_LATE:
+        return call.step
     pieces = [transcript.plan.by_name[name] for name in call.about]
     if transcript.trial.drill == "isolation":
         told = call.request.get("scope")

@@ -70,6 +70,7 @@ _WHERE: Mapping[ReachRoute, tuple[str, str]] = {
     "history": ("the audit history of its id", "in the history of their id"),
 }
 """Route -> what brings a memory, and what a memory is that it still brings."""
+_UPDATED = ", one of them although an update of its id came after"
 _CURRENT: Sequence[ReachRoute] = ("search", "listing", "get")
 _STEPS: Mapping[LookStage, tuple[str, str, tuple[str, ...]]] = {
     "closed": ("closing", "after the process has ended", ()),
@@ -107,10 +108,10 @@ METRICS: tuple[TrustMetric, ...] = (
     *(
         _measure(
             f"forgotten_from_{route.replace(' ', '_')}",
-            f"memories forgotten by id that {where} does not bring any more / those that it brought before, or brings "
-            "then",
+            f"memories forgotten by id that {where} does not bring any more{_UPDATED} / those that it brought before, "
+            "or brings then",
             partial(gone.measure_gone, role="forget", routes=(route,), needs=(NEEDS[route],) if route in NEEDS else ()),
-            version=2,
+            version=3,
             label=f"deleted memories no longer {back}",
             otherwise=f"deleted memories still {back}",
             column=columns.DELETED.at("history" if route == "history" else "served"),
@@ -120,9 +121,9 @@ METRICS: tuple[TrustMetric, ...] = (
     _measure(
         FORGOTTEN,
         "memories forgotten by id that no route which brought them before (three searches, listing, id, history) "
-        "brings any more / those that a route brought before, or brings then",
+        f"brings any more{_UPDATED} / those that a route brought before, or brings then",
         partial(gone.measure_gone, role="forget", routes=ROUTES),
-        version=2,
+        version=3,
         label="deleted memories gone by every route",
         otherwise="deleted memories that some route still brings",
         aside="a sum over routes, which are counted apart",
@@ -130,9 +131,9 @@ METRICS: tuple[TrustMetric, ...] = (
     _measure(
         "forgotten_after_reopening",
         "memories forgotten by id that no search, listing or id which brought them before brings in a fresh process / "
-        "those that one of them brought before, or brings then; a history is counted apart",
+        f"those that one of them brought before, or brings then{_UPDATED}; a history is counted apart",
         partial(gone.measure_gone, role="forget", routes=LIVE, step="reopened", needs=("persistent",)),
-        version=3,
+        version=4,
         label="deleted memories gone after reopening",
         otherwise="deleted memories back after reopening",
         column=columns.DELETED.at("served"),
@@ -140,9 +141,10 @@ METRICS: tuple[TrustMetric, ...] = (
     _measure(
         "forgotten_after_compaction",
         "memories forgotten by id that no search, listing or id which brought them before brings after many more "
-        "writes and the compaction that the vendor documents / those that one of them brought before, or brings then",
+        "writes and the compaction that the vendor documents / those that one of them brought before, or brings then"
+        f"{_UPDATED}",
         partial(gone.measure_gone, role="forget", routes=LIVE, step="compacted", needs=("persistent", "compact")),
-        version=3,
+        version=4,
         label="deleted memories gone after compaction",
         otherwise="deleted memories back after compaction",
         column=columns.DELETED.at("served"),

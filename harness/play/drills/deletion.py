@@ -31,6 +31,8 @@ REVISED = {"forget": 2, "scope": 5}
 """Role -> one in so many of it is changed before the looks, every other of these twice."""
 LASTING = "2999-01-01T00:00:00+00:00"
 QUESTIONS = 3
+TOO_LATE = "too late"
+"""The step that updates what was forgotten."""
 SAMPLE = 20
 """Memories of the forgotten scope that carry a canary; the others are counted by the listing."""
 TARGETS = {"forget": "forget", "update": "update", "supersede": "supersede", "forget_scope": "scope"}
@@ -274,7 +276,8 @@ def _look(stage: DrillSession, step: str) -> None:
 def _delete(stage: DrillSession) -> None:
     """What a target was not stored under, nobody can ask to delete: it is then left out.
 
-    Every other one is asked for on a branch, where it holds as everywhere, behind an id that nobody has.
+    Every other one is asked for on a branch, where it holds as everywhere, behind an id that nobody has. Then the first
+    one is updated, as by an agent that read it before it was forgotten: nothing is there to be changed.
     """
     stored = [piece for piece in stage.plan.pieces if stage.ids.get(piece.name)]
     if stage.supports("forget"):
@@ -286,6 +289,8 @@ def _delete(stage: DrillSession) -> None:
             stage.call("deleted", "forget", asker, [*first, *names], about=pieces)
         if unknown:
             stage.call("deleted", "forget", HOME, unknown)
+        for piece in forgotten[:1] if stage.supports("update") else ():
+            stage.call(TOO_LATE, "update", HOME, stage.ids[piece.name][0], piece.item, about=[piece])
     _change(stage, "deleted", "successor")
     if stage.supports("forget_scope"):
         stage.call("deleted", "forget_scope", GONE, about=stage.plan.of("scope"))

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from adapters.reference import ERASE_SCOPE, LISTED
+from adapters.reference import ADD, ERASE_SCOPE, LISTED
 from harness.adapter import Ack, Hit, Item, Layer, Scope, Space
 from harness.selftest.planted.base import Planted, ReferenceMemory
 
@@ -277,6 +277,29 @@ class StopsForgettingAtTheUnknown(Planted):
             known = [bool(self.visible(scope, name)) for name in memory_ids]
             end = known.index(False) if False in known else len(known)
             return [*super().forget(scope, memory_ids[: end + 1]), *(True for _ in memory_ids[end + 1 :])]
+
+
+class UpsertsTheForgotten(Planted):
+    """An update does not look whether its id is there: what was forgotten is stored again."""
+
+    must = ("forgotten_from_search", "forgotten_from_listing", "forgotten_from_get", "forgotten_by_every_route")
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            self.gone = set[str]()
+
+        def erase(self, scope: Scope, memory_id: str) -> bool:
+            done = super().erase(scope, memory_id)
+            self.gone |= {memory_id} if done else set()
+            return done
+
+        def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+            if memory_id not in self.gone or self.visible(scope, memory_id):
+                return super().update(scope, memory_id, item)
+            (vector,) = self.vectors([item])
+            self.db.execute(ADD, {"id": memory_id, **self.columns(item, vector)})
+            return Ack((memory_id,))
 
 
 class HidesFromWhoAsked(Planted):

@@ -141,6 +141,7 @@ def test_the_reference_forgets(reference: Transcript) -> None:
         "before",
         "opened",
         "deleted",
+        "too late",
         "after",
         "closed",
         "reopened",
@@ -171,6 +172,8 @@ def test_the_deletions_as_they_go_over_the_wire(reference: Transcript) -> None:
     ((line, _),) = reference.calls("snapshot", "before")
     assert line < min(at for at, _ in reference.looks("before")), "what a mark keeps is looked for"
     assert [call.request["scope"] for call in forgets] == [HOME_NAMED, {**HOME_NAMED, "branch": "main"}, HOME_NAMED]
+    ((_, late),) = reference.calls("update", "too late")
+    assert late.about == forgets[0].about[:1] and reference.ids(late) == ((),), "nothing is there to be changed"
     assert [len(call.about) for _, call in reference.calls("update", "deleted")] == [2] * 3
     assert [len(call.about) for _, call in reference.calls("supersede", "deleted")] == [2] * 3
     assert max(len(call.about) for _, call in reference.calls("remember")) <= BATCH
