@@ -1,8 +1,8 @@
 """Undoing an incident, by a restored mark or by deleting the bad memories, without losing or reviving anything else.
 
 The expected state is the mark without what was deleted since, as that was erased by request. After a restore there are
-up to three looks: at once, after reopening, and after a second restore by another process. A memory must pass all of
-them.
+up to three looks: at once, after reopening, and after a second restore by another process that was killed then. A
+memory must pass all of them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from harness.metrics.trust.metric import DrillWords, TrustMetric, trust
 from harness.metrics.trust.view import DrillView, lacks
 from harness.model.trial import Better, Measure, NotMeasured
 
+_LOOKS = "at once, reopened, and restored again by another process that is killed then"
 RESTORED, UNDONE = ("restored", "reopened", "again"), "undone"
 IN_ALL_MARKS, FORGOTTEN = "second 1", "restored without it "
 """See `harness.play.drills.rollback`, from which logs outlive any change."""
@@ -261,9 +262,9 @@ METRICS: tuple[TrustMetric, ...] = (
         "restored_exactly",
         "higher",
         "looks after a restore whose listing is, memory for memory (text, source, scope, dates), that of the mark "
-        "without what was deleted since / looks (at once, reopened, restored again); counted if the incident had "
-        "changed the listing",
+        f"without what was deleted since / looks ({_LOOKS}); counted if the incident had changed the listing",
         restored_exactly,
+        version=3,
         label="restores that are exact",
         otherwise="restores that are not exact",
         column=columns.KEPT.at("undone"),
@@ -271,10 +272,11 @@ METRICS: tuple[TrustMetric, ...] = (
     _restore(
         "restored_probes",
         "higher",
-        "mean over questions and looks after a restore of the Jaccard index of the texts in the top k with those at "
-        "the mark; over questions whose answer the incident had changed and whose answer at the mark held nothing "
-        "that was deleted since",
+        f"mean over questions and looks after a restore ({_LOOKS}) of the Jaccard index of the texts in the top k with "
+        "those at the mark; over questions whose answer the incident had changed and whose answer at the mark held "
+        "nothing that was deleted since",
         restored_probes,
+        version=3,
         label="answers restored",
         otherwise="answers not restored",
         column=columns.KEPT.at("undone"),
@@ -282,19 +284,20 @@ METRICS: tuple[TrustMetric, ...] = (
     _restore(
         "left_after_restore",
         "lower",
-        "bad memories that a listing or search still shows after a restore / bad memories seen before it",
+        f"bad memories that a listing or search still shows after a restore ({_LOOKS}) / bad memories seen before it",
         left_after_restore,
+        version=3,
         label="bad memories left after a restore",
         column=columns.POISON.at("stays"),
     ),
     _restore(
         "resurrected_by_restore",
         "lower",
-        "memories deleted after the mark that a listing, search or id shows after a restore / those seen at the mark "
-        "and gone before the restore, in all scopes, with those that were deleted before the mark, and one that "
-        "each of six marks held",
+        f"memories deleted after the mark that a listing, search or id shows after a restore ({_LOOKS}) / those seen "
+        "at the mark and gone before the restore, in all scopes, with those that were deleted before the mark, and "
+        "one that each of six marks held",
         resurrected,
-        version=4,
+        version=5,
         label="deleted memories brought back by a restore",
         column=columns.DELETED.at("served"),
     ),
@@ -304,9 +307,10 @@ METRICS: tuple[TrustMetric, ...] = (
         "higher",
         "proportion",
         "looks at another scope (wider, of a user, of a branch, next door) after a restore that show what was there at "
-        "the mark without what was deleted since / looks; counted if the incident had changed that scope, as "
-        "a mark is of the whole store",
+        f"the mark without what was deleted since / looks ({_LOOKS}); counted if the incident had changed that scope, "
+        "as a mark is of the whole store",
         partial(measure_marked, elsewhere_restored),
+        version=2,
         label="other scopes restored",
         otherwise="other scopes not restored",
         column=columns.KEPT.at("undone"),
@@ -314,9 +318,10 @@ METRICS: tuple[TrustMetric, ...] = (
     _restore(
         "lost_by_restore",
         "lower",
-        "memories of the mark, as they were then, that are missing after a restore / those seen at the mark, without "
-        "what was deleted since",
+        f"memories of the mark, as they were then, that are missing after a restore ({_LOOKS}) / those seen at the "
+        "mark, without what was deleted since",
         lost_by_restore,
+        version=3,
         label="memories lost by a restore",
         otherwise="memories kept by a restore",
         column=columns.KEPT.at("lost"),

@@ -176,7 +176,7 @@ def _list_abroad(stage: DrillSession, *roles: str) -> list[Piece]:
 
 
 def _restore(stage: DrillSession, mark: str) -> None:
-    """The poison comes back, and the mark is restored: at once, and once more by another process."""
+    """The poison comes back, and the mark is restored: at once, and once more by another process, which is killed."""
     stage.remember("relapse", stage.plan.of("poison"))
     _settle_and_look(stage, "relapse")
     stage.call("restored", "restore", mark)
@@ -188,6 +188,9 @@ def _restore(stage: DrillSession, mark: str) -> None:
     _settle_and_look(stage, "reopened")
     stage.remember("again", stage.plan.of("poison"))
     stage.call("again", "restore", mark)
+    stage.settle("again")
+    stage.kill("again")
+    stage.open("again")
     _settle_and_look(stage, "again")
 
 

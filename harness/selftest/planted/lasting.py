@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from adapters.reference import ADD, connect
+from adapters.reference import ADD, COPY, connect
 from harness.adapter import Ack, Hit, Item, Scope
 from harness.selftest.planted.base import Planted, ReferenceMemory
 
@@ -178,6 +178,43 @@ class LosesEndsOnRestore(Planted):
         def restore(self, mark: str) -> None:
             super().restore(mark)
             self.db.execute("UPDATE memories SET expires = NULL WHERE mark = 0")
+
+
+class RestoresWithTheNextWrite(Planted):
+    """A restore is committed with the write or the closing that comes next: a kill before that undoes it."""
+
+    must = ("restored_exactly", "left_after_restore")
+
+    class Memory(ReferenceMemory):
+        def restore(self, mark: str) -> None:
+            """Under a mark of its own lies what was there before."""
+            with self.writing():
+                self.commit()
+                self.db.execute("INSERT INTO marks VALUES (-1)")
+                self.db.execute(COPY, {"mark": 0, "into": -1})
+            super().restore(mark)
+
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            if self.db.execute("SELECT 1 FROM marks WHERE mark = -1").fetchone():
+                super().restore("-1")
+                self.commit()
+
+        def commit(self) -> None:
+            self.db.execute("DELETE FROM memories WHERE mark = -1")
+            self.db.execute("DELETE FROM marks WHERE mark = -1")
+
+        def remember(self, items: Sequence[Item]) -> list[Ack]:
+            self.commit()
+            return super().remember(items)
+
+        def erase(self, scope: Scope, memory_id: str) -> bool:
+            self.commit()
+            return super().erase(scope, memory_id)
+
+        def close(self) -> None:
+            self.commit()
+            super().close()
 
 
 class RestoresTextsNotVectors(Planted):
