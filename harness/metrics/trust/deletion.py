@@ -189,10 +189,10 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     _measure(
         "replaced_gone_after_supersede",
-        "texts with a successor that search, listing and id do not bring any more, or only marked as superseded / "
-        "those that one of them brought before, or brings then",
+        "texts with a successor, every other one named by who asks on a branch, that search, listing and id do not "
+        "bring any more, or only marked as superseded / those that one of them brought before, or brings then",
         partial(gone.measure_gone, role="supersede", routes=_CURRENT, current=True),
-        version=2,
+        version=3,
         label="replaced texts gone or marked",
         otherwise="replaced texts still served unmarked",
         column=columns.DELETED.at("served"),

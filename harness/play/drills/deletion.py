@@ -283,8 +283,7 @@ def _delete(stage: DrillSession) -> None:
     if stage.supports("forget"):
         forgotten = [piece for piece in stored if piece.role == "forget"]
         unknown = [_make_unknown_id({name for ids in stage.ids.values() for name in ids})] if stage.ids else []
-        narrower = replace(HOME, branch="main") if stage.supports("scope_branch") else HOME
-        for pieces, asker, first in ((forgotten[::2], HOME, []), (forgotten[1::2], narrower, unknown)):
+        for pieces, asker, first in ((forgotten[::2], HOME, []), (forgotten[1::2], _find_narrower(stage), unknown)):
             names = [name for piece in pieces for name in stage.ids[piece.name]]
             stage.call("deleted", "forget", asker, [*first, *names], about=pieces)
         if unknown:
@@ -306,13 +305,18 @@ def _forget_and_kill(stage: DrillSession) -> None:
     _look(stage, "killed")
 
 
+def _find_narrower(stage: DrillSession) -> Scope:
+    return replace(HOME, branch="main") if stage.supports("scope_branch") else HOME
+
+
 def _change(stage: DrillSession, step: str, role: str) -> None:
-    """Puts every piece of a role in the place of its twin."""
-    for piece in stage.plan.of(role):
+    """Puts every piece of a role in the place of its twin. Every other supersede is asked for on a branch."""
+    for at, piece in enumerate(stage.plan.of(role)):
         twin = stage.plan.by_name[piece.twin or ""]
         ids, about = stage.ids.get(twin.name, ()), [twin, piece]
         if twin.role == "supersede" and stage.supports("supersede") and ids:
-            stage.call(step, "supersede", HOME, list(ids), piece.item, about=about)
+            asker = _find_narrower(stage) if at % 2 else HOME
+            stage.call(step, "supersede", asker, list(ids), piece.item, about=about)
         elif twin.role != "supersede" and stage.supports("update") and len(ids) == 1:
             stage.call(step, "update", piece.item.scope, ids[0], piece.item, about=about)
 

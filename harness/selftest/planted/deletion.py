@@ -232,6 +232,17 @@ class OnlyAppends(Planted):
             return super().supersede(scope, [], item)
 
 
+class SupersedesItsOwnScopeOnly(Planted):
+    """What is superseded from a narrower scope than its own stays as it was, beside its successor."""
+
+    must = ("replaced_gone_after_supersede",)
+
+    class Memory(ReferenceMemory):
+        def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+            own = {row["id"] for row in self.db.execute(LISTED, vars(scope))}
+            return super().supersede(scope, [name for name in memory_ids if name in own], item)
+
+
 class _SparesSome(ReferenceMemory):
     spared: ClassVar[str]
 

@@ -175,7 +175,10 @@ def test_the_deletions_as_they_go_over_the_wire(reference: Transcript) -> None:
     ((_, late),) = reference.calls("update", "too late")
     assert late.about == forgets[0].about[:1] and reference.ids(late) == ((),), "nothing is there to be changed"
     assert [len(call.about) for _, call in reference.calls("update", "deleted")] == [2] * 3
-    assert [len(call.about) for _, call in reference.calls("supersede", "deleted")] == [2] * 3
+    superseding = [call for _, call in reference.calls("supersede", "deleted")]
+    assert [len(call.about) for call in superseding] == [2] * 3
+    branch = {**HOME_NAMED, "branch": "main"}
+    assert [call.request["scope"] for call in superseding] == [branch, HOME_NAMED, branch]
     assert max(len(call.about) for _, call in reference.calls("remember")) <= BATCH
 
 
