@@ -24,6 +24,7 @@ ROUTES: tuple[Op, ...] = ("entries", "recall")
 MISSED = (
     ("late", "not yet", "late"),
     *((f"anew {way}", "stored since", "stored anew") for way in ("forget", "forget_scope")),
+    *((f"back {way}", "stored since", "stored anew later") for way in ("forget", "forget_scope")),
 )
 """Role, the step that asks for it in vain, and the one that asks when it was written."""
 DELETED: Mapping[str, Sequence[str]] = {
@@ -269,8 +270,9 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "found_after_a_miss", KEEPING, "higher", "proportion",
         "memories that a question of their own text brings, asked before in vain / those that were asked for before "
-        "they were written, or that were deleted, alone or with their scope, and are stored again or beside others",
-        found_after_a_miss, verbatim=True, version=2,
+        "they were written, or that were deleted, alone or with their scope, and are stored again or beside others, "
+        "one of each asked for by a later process",
+        found_after_a_miss, verbatim=True, version=3,
         label="memories found that were asked for too early", otherwise="memories hidden by an earlier question",
         column=columns.FOUND.at("unfound"),
     ),

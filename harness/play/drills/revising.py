@@ -41,6 +41,8 @@ def plan(seed: int) -> Iterator[Piece]:
             yield _make_piece(f"gone-{way}-{number}", f"gone {way}", seed, f"gone {way} {number}", scope)
         for number, text in enumerate(("gone", "anew"), 1):
             yield _make_piece(f"anew-{way}-{number}", f"anew {way}", seed, f"{text} {way} {number}", scope)
+        for name in ("lost", "back"):
+            yield _make_piece(f"{name}-{way}", f"{name} {way}", seed, f"back {way}", scope)
 
 
 def _make_piece(name: str, role: str, seed: int, text: str, scope: Scope = SCOPE) -> Piece:
@@ -66,7 +68,7 @@ def ask(stage: DrillSession) -> None:
         _ask_chains(stage, "chained later", chains)
     for way in WAYS:
         if stage.supports(way):
-            _ask(stage, "stored anew later", _list_texts(stage, way)[1:])
+            _ask(stage, "stored anew later", [*_list_texts(stage, way)[1:], stage.plan.of(f"back {way}")])
     updated = [chain for chain in chains if {op for op, _ in CHAINS[chain]} == {"update"}]
     for pieces in _list_pieces(stage, updated) if stage.supports("forget") else ():
         if ids := stage.ids.get(pieces[-1].name):
@@ -109,10 +111,13 @@ def _ask_chains(stage: DrillSession, step: str, chains: Sequence[str]) -> None:
 
 
 def _store_again(stage: DrillSession, way: Op) -> None:
-    """Two are deleted; one of them is stored again, with a new one, and both are deleted again."""
+    """Three are deleted; one of them is stored again, with a new one, and both are deleted again. Then another one of
+    the three is stored again, to stay."""
     first, *texts = _list_texts(stage, way)
-    for role, step, asked in (("gone", "stored", [first, *texts]), ("anew", "stored anew", texts)):
-        pieces = stage.plan.of(f"{role} {way}")
+    back = stage.plan.of(f"back {way}")
+    rounds = (("stored", ("gone", "lost"), [first, *texts, back]), ("stored anew", ("anew",), texts))
+    for step, roles, asked in rounds:
+        pieces = stage.plan.of(*(f"{role} {way}" for role in roles))
         stage.remember(step, pieces)
         stage.settle(step)
         _ask(stage, step, asked)
@@ -122,6 +127,8 @@ def _store_again(stage: DrillSession, way: Op) -> None:
             stage.call(step, way, WAYS[way], ids, about=pieces)
         stage.settle(f"{step} since")
         _ask(stage, f"{step} since", asked)
+    stage.remember("stored to stay", back)
+    stage.settle("stored to stay")
 
 
 def _list_texts(stage: DrillSession, way: Op) -> list[list[Piece]]:

@@ -175,6 +175,30 @@ def make_digest(text: str, scope: Scope) -> str:
     return sha256(f"{scope} {text}".encode()).hexdigest()
 
 
+class DeletesOnceMoreOnOpening(Planted):
+    """A log of deletions, by content, is replayed on opening: it deletes what was stored again since."""
+
+    must = ("found_after_a_miss",)
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            self.db.execute("CREATE TABLE IF NOT EXISTS log (digest TEXT NOT NULL)")
+            log = {row["digest"] for row in self.db.execute("SELECT digest FROM log")}
+            rows = self.db.execute("SELECT * FROM memories WHERE mark = 0").fetchall() if log else []
+            for row in rows:
+                if self.digest(row) in log:
+                    self.db.execute("DELETE FROM memories WHERE seq = ?", [row["seq"]])
+
+        def digest(self, row: sqlite3.Row) -> str:
+            return make_digest(row["text"], self.hit(row).scope or Scope())
+
+        def erase(self, scope: Scope, memory_id: str) -> bool:
+            digests = [[self.digest(row)] for row in self.visible(scope, memory_id)]
+            self.db.executemany("INSERT INTO log VALUES (?)", digests)
+            return super().erase(scope, memory_id)
+
+
 class _Forgetting(ReferenceMemory):
     """Remembers which scopes were forgotten, and what they held."""
 

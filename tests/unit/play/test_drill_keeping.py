@@ -213,7 +213,7 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
     calls = [event for event in sound.events if isinstance(event, Called)]
     assert list(dict.fromkeys(call.step for call in calls)) == [
         "written", "own", "asked", "unknown", "narrow", "wide", "revised", "reopened", "ends", "chained", "between",
-        "stored", "stored since", "stored anew", "stored anew since", "several", "joined",
+        "stored", "stored since", "stored anew", "stored anew since", "stored to stay", "several", "joined",
         "turned", "ending", "now", "earlier", "later", "changed", "doomed", "inherited", "reopened later",
         "long before", "long after", "right before", "right after", "chained later",
         "stored anew later", "chained gone", "told apart", "not yet", "late", "once",
