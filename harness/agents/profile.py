@@ -10,8 +10,9 @@ import difflib
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -25,18 +26,35 @@ NAMES = ("goal", "url", "model", "key", "memory", "home", "tree", "packages", "h
 """goal: the task. url, model, key: where the model answers. memory: a program that serves the memory over MCP on
 standard input and output. home, tree: folders. packages: where its packages are installed. here: the folder of the
 profile, as `reads` counts from it. cpu: x64 or arm64."""
-Way = Literal["tools", "file", "both", "auto", "auto+tools"]
-WAYS: tuple[Way, ...] = get_args(Way)
-"""How memory comes to the program: it asks by tools, it has notes in its own memory file, or both; or the notes lie in
-its auto memory, which is off else, without tools or with them."""
-TOOLS: tuple[Way, ...] = ("tools", "both", "auto+tools")
-AUTO: tuple[Way, ...] = ("auto", "auto+tools")
 _NAME = re.compile(r"\$\{(\w*)\}?")
 _LONGEST = 100_000
 
 
 class ProfileError(ReaderError):
     """A profile that is not there, or none. One line."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How memory comes to a program in the warm arm; at least one of them.
+
+    Attributes:
+        tools: It asks and tells the memory under test by tools.
+        file: What that memory brings is put into the file that the program reads into each session.
+        auto: The memory that the program keeps by itself is on. It begins with what the memory under test brings if
+            nothing else brings that, else empty.
+    """
+
+    tools: bool
+    file: bool
+    auto: bool
+
+    @property
+    def only_auto(self) -> bool:
+        return self.auto and not (self.tools or self.file)
+
+
+_PARTS = {"tools": ("tools",), "file": ("file",), "both": ("file", "tools"), "auto": ("auto",)}
 
 
 class Setting(Model):
@@ -181,9 +199,17 @@ class Profile(Setting):
 
     def name_file(self, way: Way) -> str:
         """Where notes lie that come to it in this way: a path below its home. Empty: nowhere."""
-        if way in AUTO:
+        if way.only_auto:
             return self.auto_memory.file if self.auto_memory else ""
-        return "" if way == "tools" else self.own_file
+        return self.own_file if way.file else ""
+
+    def find_lack(self, way: Way) -> str:
+        """What it would need to be played this way; empty: nothing."""
+        if way.auto and not self.auto_memory:
+            return f"{self.name} has no auto memory: its profile names no `auto_memory`"
+        if way.file and not self.own_file:
+            return f"{self.name} has no memory file of its own: its profile names no `own_file`"
+        return ""
 
 
 def _list_texts(table: str, part: Setting) -> Iterator[tuple[str, str]]:
@@ -282,11 +308,13 @@ def _find_wrong_name(key: str, text: str, profile: Profile) -> str:
 
 
 def split(word: str) -> tuple[str, Way]:
-    """The word of a profile, and how memory comes to the program: `NAME+WAY`, else by tools."""
-    for way in WAYS[1:]:
-        if word.endswith(f"+{way}"):
-            return word.removesuffix(f"+{way}"), way
-    return word, WAYS[0]
+    """The word of a profile, and how memory comes to the program: `NAME+file+auto`, in any order; else by tools."""
+    parts = set[str]()
+    name, _, last = word.rpartition("+")
+    while name and last in _PARTS:
+        word, parts = name, parts.union(_PARTS[last])
+        name, _, last = word.rpartition("+")
+    return word, Way("tools" in parts or not parts, "file" in parts, "auto" in parts)
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:

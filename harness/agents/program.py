@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from harness import paths
 from harness.agents import profile as profiles
-from harness.agents.profile import Profile, Setting
+from harness.agents.profile import AutoMemory, Profile, Setting
 from harness.backend import environments
 from harness.backend.environments import Environment
 from harness.backend.python import find
@@ -62,7 +62,7 @@ class Job:
         tree: Where it works.
         room: An empty folder, for its home and its sockets.
         warm: It has a memory, by its tools.
-        auto: Its auto memory is on.
+        auto: What switches its auto memory on; None: it is off.
         given: Path below its home -> content, of its own memory.
     """
 
@@ -73,7 +73,7 @@ class Job:
     goal: str
     model: str
     warm: bool
-    auto: bool = False
+    auto: AutoMemory | None = None
     given: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
@@ -130,13 +130,12 @@ class Job:
         """Names of files in its home that it was not given, but for its auto memory, which later jobs see."""
         given = {name for each in self._list_settings() for name in each.files} | {"bin/memory"}
         given |= {name for name, data in self.given.items() if read_plain(self.home, name, len(data) + 1) == data}
-        auto = self.profile.auto_memory.folder if self.auto and self.profile.auto_memory else None
+        auto = self.auto.folder if self.auto else None
         names = list_files(self.home)
         return sorted(name for name in names if name not in given and auto not in PurePosixPath(name).parents)
 
     def _list_settings(self) -> list[Setting]:
-        auto = self.profile.auto_memory if self.auto else None
-        return [self.profile, *([self.profile.memory] if self.warm else []), *([auto] if auto else [])]
+        return [self.profile, *([self.profile.memory] if self.warm else []), *([self.auto] if self.auto else [])]
 
     def _list_values(self, tree: Path, home: Path, port: int) -> Mapping[str, str]:
         return {
@@ -151,6 +150,8 @@ class Job:
         shutil.copy(_INSIDE, self.sockets)
         texts = {name: text for each in self._list_settings() for name, text in each.files.items()}
         filled = {name: profiles.fill(text, values).encode() for name, text in texts.items()}
+        if self.auto:
+            (self.home / self.auto.folder).mkdir(parents=True, exist_ok=True)
         for name, data in {**filled, **self.given}.items():  # of a memory, so no names are filled in
             file = self.home / name
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -20,6 +20,7 @@ from harness.agents import auto_memory, memory, own_file, profile, program, revi
 from harness.agents.endpoint import Conversation
 from harness.agents.endpoint import serve as serve_model
 from harness.agents.memory import TrialMemory
+from harness.agents.profile import AutoMemory
 from harness.agents.usage import read_usage
 from harness.backend.environments import EnvironmentFault
 from harness.log.calls import ModelCall
@@ -68,10 +69,8 @@ class AgentReader:
         word, self._way = profile.split(word)
         self._profile = profile.read(word)
         self._file = self._profile.name_file(self._way)
-        self._auto = self._way in profile.AUTO
-        if self._way != "tools" and not self._file:
-            lacks, key = ("auto memory", "auto_memory") if self._auto else ("memory file of its own", "own_file")
-            raise ReaderError(f"{self._profile.name} has no {lacks}: its profile names no `{key}`")
+        if lack := self._profile.find_lack(self._way):
+            raise ReaderError(lack)
         if missing := extras.explain_missing(["mcp"]):
             raise ReaderError(extras.explain_lack(missing[0], "an agent program's memory"))
         if not bubblewrap.is_available() and not os.environ.get(UNCONTAINED):
@@ -115,16 +114,17 @@ class AgentReader:
         assert context.ask_model is not None, "a reader with a model is lent one"
         desk, paid = toolbox.desk, toolbox.seen.tokens
         with leftovers.make_temporary() as room:
-            notes = own_file.write_notes(toolbox, WARM) if context.policy is not None and self._file else ""
-            given = self._lay(notes, context) if notes else {}
+            remembers = context.policy is not None
+            notes = own_file.write_notes(toolbox, WARM) if remembers and self._file else ""
+            auto = self._profile.auto_memory if remembers and self._way.auto else None
+            given = self._lay(notes, auto, context)
             talk = Conversation(
                 self._profile, self._model, context.seed, context.at.date(), context.ask_model, context.count,
                 own_file.HEAD if notes else "",
             )  # fmt: skip
             own = TrialMemory(toolbox, talk.end)
-            warm = context.policy is not None and self._way in profile.TOOLS
+            warm = remembers and self._way.tools
             goal = describe_goal(job, desk.commands, context, self._profile.memory.words if warm else "", said)
-            auto = self._auto and bool(notes)
             runs = program.Job(self._profile, self._environment, desk.tree, room, goal, self._model, warm, auto, given)
             runs.sockets.mkdir()
             with ExitStack() as served:
@@ -136,28 +136,31 @@ class AgentReader:
                 raise own.lost
             transcript = runs.read_transcript(finished)
             printed = runs.tell(transcript, finished)
-            if notes and (kept := self._keep_written(runs, toolbox, notes)):
-                printed += f"\n{kept}"
+            printed = "\n".join([printed, *self._keep_written(runs, toolbox, notes)])
             last = self._tell_end(finished, talk, own if warm else None, printed)
             done = desk.finish() if context.rounds == 1 else desk.judge_copy()
         outcome = self._conclude(job, context, toolbox, talk, last, done, paid)
         return replace(outcome, printed=printed, told=read_usage(self._profile.usage, transcript), review=said)
 
-    def _lay(self, notes: str, context: Context) -> Mapping[str, bytes]:
-        """Its own memory, by paths below its home: the notes, and behind them what it wrote itself in earlier jobs."""
-        carried = self._carried.get(find_owner(context), {})
-        return {**carried, self._file: notes.encode() + carried.get(self._file, b"")}
+    def _lay(self, notes: str, auto: AutoMemory | None, context: Context) -> Mapping[str, bytes]:
+        """Its own memory, by paths below its home: the notes, and what it wrote itself in earlier jobs, behind them if
+        it is the same file."""
+        given = dict(self._carried.get(find_owner(context), {})) if auto else {}
+        if notes:
+            given[self._file] = notes.encode() + given.get(self._file, b"")
+        return given
 
-    def _keep_written(self, runs: program.Job, toolbox: Toolbox, notes: str) -> str:
-        """Keeps for later jobs what the program wrote into its own memory, and says what."""
-        if self._auto:
-            owner = find_owner(toolbox.context)
-            before, (kept, others) = self._carried.get(owner, {}), auto_memory.collect(runs.home, self._file, notes)
+    def _keep_written(self, runs: program.Job, toolbox: Toolbox, notes: str) -> Iterator[str]:
+        """Keeps for later jobs what the program wrote into its own memory, and says what, a line each."""
+        if runs.auto:
+            owner, there = find_owner(toolbox.context), notes if self._way.only_auto else ""
+            before, (kept, others) = self._carried.get(owner, {}), auto_memory.collect(runs.home, runs.auto.file, there)
             self._carried[owner] = kept
-            return "\n".join(auto_memory.tell_written(before, kept, others))
-        left = (program.read_plain(runs.home, self._file) or b"").decode("utf-8", "replace")
-        count = own_file.keep_added(toolbox, notes, left)
-        return f"added to its memory file, and kept for later jobs: {count} line{'s' * (count > 1)}" if count else ""
+            yield from auto_memory.tell_written(before, kept, others)
+        if notes and self._way.file:
+            left = (program.read_plain(runs.home, self._file) or b"").decode("utf-8", "replace")
+            if count := own_file.keep_added(toolbox, notes, left):
+                yield f"added to its memory file, and kept for later jobs: {count} line{'s' * (count > 1)}"
 
     def _conclude(
         self,

@@ -251,12 +251,13 @@ class Child:
     def _gone(self, op: str) -> MemoryFault:
         """The fault of a child that is no longer there."""
         last_words = self._last_words()
-        killed = self._process.poll() == -signal.SIGKILL and not self._owns_up(signal.SIGKILL)
-        if killed and not shortage.holds_most(self._held):
-            return self._fault("machine", op, f"its process was {shortage.KILLED}")
+        sent = -(self._process.poll() or 0)
+        if sent in shortage.KILLS and not self._owns_up(sent) and not shortage.holds_most(self._held):
+            return self._fault("machine", op, f"its process was {shortage.KILLED.format(sent)}")
         # A mapped file without room beneath it ends whoever writes to it by SIGBUS.
-        room = shortage.is_short_of_room(self._home.parent) if self._process.poll() == -signal.SIGBUS else ""
-        if lack := room or self._lacks(last_words) or self._explain_pause():
+        room = shortage.is_short_of_room(self._home.parent) if sent == signal.SIGBUS else ""
+        time_up = shortage.explain_processor() if sent == signal.SIGXCPU else ""
+        if lack := room or time_up or self._lacks(last_words) or self._explain_pause():
             return self._fault("machine", op, f"{lack}; {last_words}")
         return self._fault("crashed", op, last_words)
 
@@ -282,8 +283,8 @@ class Child:
         self._held = max(self._held, seen.held)
         return seen.stopped
 
-    def _owns_up(self, sent: signal.Signals) -> bool:
-        return f"{SENT}{sent.value}" in self.output(1024)
+    def _owns_up(self, sent: int) -> bool:
+        return f"{SENT}{int(sent)}\n" in self.output(1024)
 
     # --- its channel ---
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -324,10 +323,11 @@ class Service:
         return self._root / f"{name}.log"
 
     def _describe_end(self, name: str, code: int) -> ServiceError:
-        """An end by signal 9 is the machine's doing, as nobody here has sent it, unless it filled the memory."""
+        """An end by signal 9 or 15 is the machine's doing, as nobody here has sent it, unless it filled the memory."""
         last_words = self._last_words(name)
-        if code == -signal.SIGKILL and not shortage.holds_most(self._ask("look")["held"]):
-            return ServiceError(f"{name} was {shortage.KILLED}{last_words}", shortage.KILLED)
+        if -code in shortage.KILLS and not shortage.holds_most(self._ask("look")["held"]):
+            killed = shortage.KILLED.format(-code)
+            return ServiceError(f"{name} was {killed}{last_words}", killed)
         how = f"was ended by signal {-code}" if code < 0 else f"ended with {code}"
         return ServiceError(f"{name} {how}{last_words}", shortage.find(last_words, self._store))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -69,7 +68,8 @@ class Supervised:
         if not line:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(1)
-            lack = shortage.KILLED if self._process.poll() == -signal.SIGKILL else ""
+            sent = -(self._process.poll() or 0)
+            lack = shortage.KILLED.format(sent) if sent in shortage.KILLS else ""
             raise ServiceError("the supervisor of the server has ended, and the server with it", lack)
         reply = json.loads(line)
         if "error" in reply:

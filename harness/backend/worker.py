@@ -225,7 +225,7 @@ def _die_with_parent() -> None:
 
 def _own_up(event: str, args: tuple[Any, ...]) -> None:
     """A process that ends or stops itself says so before: a signal does not tell the parent who sent it."""
-    if event not in ("os.kill", "os.killpg") or args[1] not in (signal.SIGKILL, signal.SIGSTOP):
+    if event not in ("os.kill", "os.killpg") or args[1] not in (signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP):
         return
     if args[0] in (0, os.getpid(), os.getpgrp(), -os.getpgrp()):
         os.write(2, f"{SENT}{int(args[1])}\n".encode())

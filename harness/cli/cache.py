@@ -5,14 +5,12 @@ from __future__ import annotations
 import click
 
 from harness import paths
-from harness.cli.common import shorten, tell
+from harness.cli.common import Between, shorten, tell
 
 
 @click.command()
-@click.option("--older", type=click.FloatRange(0), metavar="DAYS", help="Remove what was not used for so many days.")
-@click.option(
-    "--size", type=click.FloatRange(0), metavar="MB", help="Remove what was not used for longest, down to this."
-)
+@click.option("--older", type=Between(0), metavar="DAYS", help="Remove what was not used for so many days.")
+@click.option("--size", type=Between(0), metavar="MB", help="Remove what was not used for longest, down to this.")
 @click.option("--all", "everything", is_flag=True, help="Remove all of them.")
 def cache(older: float | None, size: float | None, everything: bool) -> None:
     """Show or remove the finished trials that runs may reuse.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import shutil
@@ -43,6 +44,16 @@ class PlainPath(click.Path):
         except UnicodeEncodeError:
             self.fail(f"{os.fsencode(value)!r}: its name is not UTF-8: choose another", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class Between(click.FloatRange):
+    """A range of numbers: what is no number lies in none, though no comparison says so."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = super().convert(value, param, ctx)
+        if not math.isfinite(found):
+            self.fail(f"{value} is no number of seconds, days or whatever is counted here", param, ctx)
+        return found
 
 
 FOLDER = PlainPath(path_type=Path)
@@ -112,7 +123,7 @@ def _find_suite(_context: click.Context, _param: click.Parameter, value: Path) -
 
 def with_call_seconds(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
-        "--call-seconds", type=click.FloatRange(1, 86_400), metavar="SECONDS",
+        "--call-seconds", type=Between(1, 86_400), metavar="SECONDS",
         help=f"Seconds for a call of a backend, and more for each memory. Default: {DEFAULT_CALL_SECONDS:g} (of "
         "`promises` 10), or what its adapter declares if that is longer. Opening: 120, or this if longer.",
     )(command)  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import COULD_NOT_RUN, shorten, stop, tell
+from harness.cli.common import COULD_NOT_RUN, Between, shorten, stop, tell
 
 if TYPE_CHECKING:
     from harness.backend.environments import Environment
@@ -33,7 +33,7 @@ def env(context: click.Context) -> None:
 
 @env.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1)
-@click.option("--older", type=click.FloatRange(0), metavar="DAYS", help="Only what was not used for so many days.")
+@click.option("--older", type=Between(0), metavar="DAYS", help="Only what was not used for so many days.")
 def prune(names: tuple[str, ...], older: float | None) -> None:
     """Remove environments: all, or those of some backends.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import COULD_NOT_RUN, FOLDER, open_run, read_prices, stop, tell
+from harness.cli.common import COULD_NOT_RUN, FOLDER, Between, open_run, read_prices, stop, tell
 
 if TYPE_CHECKING:
     from harness.compare.planning import Need, Plan, Spending
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("folder", metavar="RUN", type=FOLDER)
 @click.option(
-    "--difference", type=click.FloatRange(0, 100, min_open=True), default=10, show_default=True, metavar="POINTS",
+    "--difference", type=Between(0, 100, min_open=True), default=10, show_default=True, metavar="POINTS",
     help="The smallest difference that you care about, of 100.",
 )  # fmt: skip
 @click.option(
-    "--power", "wanted", type=click.FloatRange(0.5, 0.99), default=0.8, show_default=True, metavar="SHARE",
+    "--power", "wanted", type=Between(0.5, 0.99), default=0.8, show_default=True, metavar="SHARE",
     help="The share of runs that should find it.",
 )  # fmt: skip
 @click.option("--row", default="", metavar="NAME", help="Whose difference; else the row that strays most.")

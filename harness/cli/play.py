@@ -15,6 +15,7 @@ from harness.cli.common import (
     HELD_SEED_HELP,
     SPLIT,
     SPLIT_HELP,
+    Between,
     GroupedCommand,
     choose_exit_code,
     find_report_folder,
@@ -213,8 +214,12 @@ class SizeOfDrills(click.ParamType[DrillSize]):
 )
 @click.option("--record", type=FOLDER, help="Folder to which the answers of --chat are recorded.")
 @click.option("--chat-budget", type=click.IntRange(1), help="Tokens of chat calls after which the run stops.")
-@click.option("--chat-cost", type=float, help="Money for chat calls after which the run stops, at --chat-price.")
-@click.option("--chat-price", type=(float, float), help="Price of a million tokens: prompt, completion.")
+@click.option(
+    "--chat-cost",
+    type=Between(0, min_open=True),
+    help="Money for chat calls after which the run stops, at --chat-price.",
+)
+@click.option("--chat-price", type=(Between(0), Between(0)), help="Price of a million tokens: prompt, completion.")
 @click.option(
     "--prices",
     type=click.Path(path_type=Path),

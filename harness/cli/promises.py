@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness import paths
-from harness.cli.common import COULD_NOT_RUN, FAILED, FOLDER, GOOD, shorten, stop, tell, with_call_seconds
+from harness.cli.common import COULD_NOT_RUN, FAILED, FOLDER, GOOD, Between, shorten, stop, tell, with_call_seconds
 
 if TYPE_CHECKING:
     from harness.conformance import Setting
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--backend", "-b", help="NAME, NAME,key=value or module:Class. With --replay: another than the file's.")
-@click.option("--seconds", type=click.FloatRange(1), default=60, show_default=True, help="How long to hunt.")
+@click.option("--seconds", type=Between(1), default=60, show_default=True, help="How long to hunt.")
 @click.option("--operations", type=click.IntRange(1), help="End after so many calls, too.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the order of sequences, equal everywhere.")
 @click.option("--replay", type=FOLDER, help="Play exactly the sequence in this file instead.")

@@ -23,6 +23,8 @@ RATIO, LEAST_BYTES = 500, 2**28
 """How much larger than the archive its contents may be; what a small one may hold in any case."""
 _MEMORY = 2**27
 """Bytes that the decompressor may take: twice what its largest preset needs."""
+_LEAST_WINDOW, _MOST_WINDOW = 2**23, 2**25
+"""Bytes that the compressor looks back, for a small run and a large one. It takes eleven times as much memory."""
 _HEADS, _PIECE = 2**20, 2**16
 _unpacked: dict[str, str] = {}
 """The folders of what this process unpacked, and the file of each."""
@@ -37,11 +39,14 @@ def pack(run: Path, target: Path) -> None:
     """Writes the run in folder `run` to `target`, whole or not at all. What a report derives is left out, but for the
     results, which `compare` reads. Raises PackError."""
     try:
+        contents = list(_list_contents(run))
+        window = _choose_window(sum(path.stat().st_size for path in contents))
         with (
             open_draft(target) as draft,
-            tarfile.open(draft, "w:xz", format=tarfile.PAX_FORMAT, preset=6) as archive,
+            lzma.open(draft, "wb", filters=[{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": window}]) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
         ):
-            for path in _list_contents(run):
+            for path in contents:
                 archive.add(path, str(path.relative_to(run)), recursive=False, filter=_strip_member)
     except OSError as error:
         raise PackError(f"{target}: cannot be written: {shortage.tell(error)}; choose another with -o") from None
@@ -133,8 +138,19 @@ def is_packed(path: Path) -> bool:
 def _list_contents(run: Path) -> Iterator[Path]:
     """Files only, in one order; a link or a pipe that somebody left there stays there."""
     found = [run / name for name in FILES]
-    found += [path for name in FOLDERS for path in sorted((run / name).rglob("*"))]
+    found += [path for name in FOLDERS for path in sorted((run / name).rglob("*"), key=_sort_alike)]
     return (path for path in found if path.is_file() and not path.is_symlink())
+
+
+def _sort_alike(path: Path) -> tuple[list[str], str]:
+    """Logs of one story beside each other, whatever the backend, which a log's name begins with: they say nearly the
+    same, and a compressor finds what is near."""
+    return path.name.split("-")[-2::-1], str(path)
+
+
+def _choose_window(size: int) -> int:
+    """A power of two that holds all of a run, if it may be so large."""
+    return min(max(1 << size.bit_length(), _LEAST_WINDOW), _MOST_WINDOW)
 
 
 def _strip_member(member: tarfile.TarInfo) -> tarfile.TarInfo:

@@ -11,6 +11,7 @@ import errno
 import os
 import re
 import resource
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -25,16 +26,24 @@ PAGE = 4096
 """Bytes by which a file stays below the limit of its size if it only grows by whole pages."""
 PROBE = 2**20
 """Bytes that are written to see whether a quota lets them be."""
-FILES, ADDRESSES, PROCESSES = 1024, 4 * 2**30, 4096
-"""What a usual machine gives at least: open files, bytes of address space, processes and threads of a user."""
+FEW_FILES = 64
+"""Files that may still be made, below which one may have failed to be, although some were removed since."""
+FILES, ADDRESSES, PROCESSES, FILE = 1024, 4 * 2**30, 4096, 2**30
+"""What a usual machine gives at least: open files, bytes of address space, processes and threads of a user, bytes of a
+file."""
 NEEDED_FILES, NEEDED_ADDRESSES = 64, 768 * 2**20
 """Those without which no command gets to its end."""
-KILLED = "killed by signal 9, not by coldwarm: perhaps memory ran out"
+KILLED = "killed by signal {}, not by coldwarm: perhaps memory ran out"
 """What is inferred of who was ended so, and by nobody that is known."""
+KILLS = (signal.SIGKILL, signal.SIGTERM)
+"""What ends a process where memory runs out: the system's own means, and what keeps it from having to."""
 _FEW = 0.05
 """The share of memory, files or processes below which there is next to nothing left."""
 _PROCESS_SIGNS = r"can't start new thread|Resource temporarily unavailable|pthread_create"
-_ROOM_SIGNS = r"No space left|unable to write|quota exceeded|disk is full|disk I/O error|unable to open database file"
+_ROOM_SIGNS = (
+    r"No space left|unable to write|quota exceeded|disk is full|disk I/O error|unable to open database file|"
+    r"Out of diskspace"
+)
 _FILE_SIGNS = r"File too large|disk I/O error"
 _OPEN_SIGNS = r"Too many open files|unable to open database file"
 _MEMORY_SIGNS = r"\bMemoryError\b|bad_alloc|Cannot allocate memory|out of memory|memory allocation of \d+ bytes failed"
@@ -100,6 +109,13 @@ def explain_memory(held: int) -> str:
     return _explain_memory(Path(), held)
 
 
+def explain_processor() -> str:
+    """Whether there is a limit of processor time, which ends a process that comes to it. It is ours: a program that
+    gave itself another one did so in its own process."""
+    most = resource.getrlimit(resource.RLIMIT_CPU)[0]
+    return "" if most == resource.RLIM_INFINITY else f"a process may compute for {most:,} s only: ulimit -t unlimited"
+
+
 def holds_most(held: int) -> bool:
     """Whether a process of so many bytes filled the memory of this machine by itself."""
     return bool(held) and held * 2 >= _read_memory()[0]
@@ -143,7 +159,9 @@ def _explain_room(folder: Path, _: int) -> str:
     try:
         found = os.statvfs(folder)
         free = found.f_bavail * found.f_frsize
-        if free < ROOM or (found.f_files and not found.f_favail):
+        if found.f_files and found.f_favail < FEW_FILES:
+            return f"the disk takes {found.f_favail:,} files more, of {found.f_files:,}: make room"
+        if free < ROOM:
             return f"no room is left on the disk ({free / 2**20:.1f} MiB are free): make room"
         with tempfile.TemporaryFile(dir=folder) as probe:
             probe.write(bytes(PROBE))
@@ -155,11 +173,12 @@ def _explain_room(folder: Path, _: int) -> str:
 
 
 def _file(folder: Path, _: int) -> str:
-    """The limit is ours, not one that the program has given itself; a file of the store has come close to it."""
+    """The limit is ours, not one that the program has given itself. A low one is enough: a database takes back what it
+    could not write. To a usual one a file of the store has come close."""
     most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    if most == resource.RLIM_INFINITY or files.find_largest(folder) * 2 < most:
-        return ""
-    return f"a file may have {most:,} bytes only: ulimit -f unlimited"
+    if _is_below(most, FILE) or (most != resource.RLIM_INFINITY and files.find_largest(folder) * 2 >= most):
+        return f"a file may have {most:,} bytes only: ulimit -f unlimited"
+    return ""
 
 
 def _explain_files(_: Path, held: int) -> str:

@@ -59,7 +59,7 @@ def of_trial(log: Log) -> list[Faults]:
     beside backends with the calls to their chat models, the writer as `writer:chat@MODEL`.
     """
     name = log.trial.backend
-    own = _count(name, log.trial.id, list(_list_calls(log.events))) if name else []
+    own = _count(name, log.trial.id, list(_list_calls(log.events))) if name and not _is_nobodys(log.end) else []
     own += _count(log.trial.reader, log.trial.id, list(_list_model_calls(log, Worked, Corrected)))
     return own + _count(f"writer:{log.trial.writer}", log.trial.id, list(_list_model_calls(log, Drafted)))
 
@@ -77,6 +77,8 @@ def count_calls(log: Log | Transcript) -> Counter[str]:
 
 
 def of_drill(transcript: Transcript) -> list[Faults]:
+    if _is_nobodys(transcript.end):
+        return []
     return _count(transcript.trial.backend, transcript.trial.id, calls(transcript))
 
 
@@ -91,6 +93,11 @@ def calls(transcript: Transcript) -> list[Call]:
         elif isinstance(event, Ended) and event.status == "failed" and event.fault:
             found += _list_end(line, event.fault, found[-1].fault if found else None)
     return found
+
+
+def _is_nobodys(end: Closed | Ended | None) -> bool:
+    """Whether the machine ended it, which may have failed calls before: they are nobody's, and it is played again."""
+    return end is not None and end.fault is not None and end.fault.kind in NOBODYS
 
 
 def drop_provoked(found: list[Call]) -> Iterator[Call]:

@@ -196,7 +196,7 @@ def test_cold_is_the_same_program_without_the_memory(
     assert not any(choice.value for worked in played.list_events(Worked) for choice in worked.choices)
 
 
-@pytest.mark.parametrize("way", ["file", "both", "auto", "auto+tools"])
+@pytest.mark.parametrize("way", ["file", "both", "auto", "auto+tools", "file+auto", "both+auto"])
 def test_its_own_memory_file_holds_what_earlier_sessions_told(
     cli: Cli, agent: Profile, tmp_path: Path, way: str
 ) -> None:
@@ -214,7 +214,7 @@ def test_its_own_memory_file_holds_what_earlier_sessions_told(
         assert cell["measures"]["jobs_unfinished"]["hits"] == 0, "its model saw the file"
     played = find_log(only(tmp_path), "notes")
     used = [use.tool for call in calls(played) for use in call.uses]
-    assert any(each.endswith("recall") for each in used) == (way in profile.TOOLS)
+    assert any(each.endswith("recall") for each in used) == profile.split(f"x+{way}")[1].tools
     assert all(choice.origin == "memory" for worked in played.list_events(Worked) for choice in worked.choices)
 
 

@@ -83,6 +83,8 @@ def deprecated_lost(transcript: Transcript) -> Measure:
     cases += [*_ask(view, "unmarked", "again"), *_ask(view, "unmarked again", "once again")]
     cases += _ask(view, "marked again until", "again") if _list_marked(view, "marked again") else []
     cases += _ask(view, "restored standing", "spare") if _is_unmarked(view) else []
+    if _succeeded(view, "restore", "restored"):
+        cases += [case for case in _ask(view, "restored until", "marked") if case[1] in marked]
     return _measure(view, [case for case in cases if case[1] in acknowledged], expected=True)
 
 
@@ -141,9 +143,9 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "deprecated_lost", KEEPING, "lower", "proportion",
         "memories that hold and do not come as such after seven others were marked as ended: the marked ones as of two "
-        "days before, one to whose question the marked ones are nearer, one of the same text elsewhere, one that was "
-        "updated after its mark, marked again, and updated again, and one that was marked after a snapshot, once that "
-        "was restored / such questions", deprecated_lost, version=3,
+        "days before, also once a snapshot of the marked store was restored, one to whose question the marked ones are "
+        "nearer, one of the same text elsewhere, one that was updated after its mark, marked again, and updated again, "
+        "and one that was marked after a snapshot, once that was restored / such questions", deprecated_lost, version=4,
         label="memories lost as others were marked as ended", otherwise="memories that still hold",
         column=columns.DATES.at("early"),
     ),

@@ -201,7 +201,7 @@ def same_text_updated(transcript: Transcript) -> Measure:
 
 
 def history_tells_all_versions(transcript: Transcript) -> Measure:
-    """Each text of a memory that was changed four times, in the process that changed it and in a later one."""
+    """Each text of a memory that was changed five times, in the process that changed it and in a later one."""
     if lacking := lacks(transcript, "update", "history"):
         return lacking
     view, cases = DrillView.of(transcript), list[Case]()
@@ -294,8 +294,9 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "history_tells_all_versions", KEEPING, "higher", "proportion",
-        "texts of a memory changed four times that its audit history brings, in the same process and, where the store "
-        "outlives one, in a later one / such texts", history_tells_all_versions, verbatim=True,
+        "texts of a memory changed five times, at last back to its second text, that its audit history brings, in the "
+        "same process and, where the store outlives one, in a later one / such texts", history_tells_all_versions,
+        version=2, verbatim=True,
         label="earlier texts told by the history", otherwise="earlier texts missing from the history",
         column=columns.KEPT.at("fields"),
     ),

@@ -84,6 +84,7 @@ def play(stage: DrillSession) -> None:
         stage.call("restored", "restore", snapshot)
         stage.settle("restored")
         _ask_since(stage, "restored", marked)
+        _ask_until(stage, "restored", [piece for piece in marked if piece is not gone])
         _ask_spare(stage, "restored")
     if stage.supports("forget_scope"):
         stage.call("emptied", "forget_scope", SCOPE, about=marked)

@@ -1,8 +1,8 @@
 """Questions that are kept to a kind, a file, a confidence, or several of them, to which more of the rest is nearer.
 
 Six memories fit in one respect or two. Two are updated in between: one comes to fit, and is updated back, one fits as
-before. One that fits is deleted, one holds elsewhere, and one has ended. Names of files differ by case, by a sharp s or
-by how a letter is put together.
+before. One that fits is deleted, one holds elsewhere, and one has ended. Names of files differ by case, by a sharp
+s, by how a letter is put together, or by what a pattern takes for any character.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ ASKED = 12
 """More than fit."""
 CROWD, MORE = 13, 120
 """More than are asked for; and more than are fetched by who asks for ten times as many before it filters."""
-SOURCE = Source("5e1f0c2a9b7d4e63", "docs/Maße/kın-mañana.md", 12, "session-kinds")
+SOURCE = Source("5e1f0c2a9b7d4e63", "docs/Maße/kın_mañana.md", 12, "session-kinds")
 ALIKE = (
-    "lib/kinds.md", "docs/Masse/kın-mañana.md", "docs/maße/kın-mañana.md", "docs/Maße/kin-mañana.md",
-    "docs/Maße/kın-man\N{COMBINING TILDE}ana.md", "docs/Maße/kın-manana.md", "lib/Maße/kın-mañana.md",
+    "lib/kinds.md", "docs/Masse/kın_mañana.md", "docs/maße/kın_mañana.md", "docs/Maße/kin_mañana.md",
+    "docs/Maße/kın_man\N{COMBINING TILDE}ana.md", "docs/Maße/kın_manana.md", "lib/Maße/kın_mañana.md",
+    "docs/Maße/kın-mañana.md",
 )  # fmt: skip
 """Files that are not the one."""
 PARTS: Mapping[Trait, Mapping[str, Any]] = {

@@ -107,7 +107,13 @@ BEHIND = (
         "the size limit of an uploaded invoice is 12 MB",
     ),
 )
-"""A question, and what answers it at the end of a longer memory: of 240 characters, and more with each."""
+"""A question, and what answers it at the end of a longer memory: of 200 characters, and more with each."""
+PREFACE = (
+    "I have been in this repository since Monday and read whatever I found in its handbook, but nothing of it told me "
+    "what I have to know before I go on: "
+)
+LENGTHY = 3
+"""Of so many questions about pairs one is asked behind a preface."""
 
 
 def plan(seed: int) -> Iterator[Piece]:
@@ -122,6 +128,7 @@ def plan(seed: int) -> Iterator[Piece]:
 
 def _make_pair(number: int, question: str, answer: str, other: str) -> tuple[Piece, Piece]:
     right, decoy = f"chosen-{number}", f"passed-{number}"
+    question = question if number % LENGTHY else PREFACE + question
     return (
         Piece(name=right, role="chosen", item=_make_item(answer), query=question, twin=decoy),
         Piece(name=decoy, role="passed", item=_make_item(other, OWN if number % 2 else SCOPE)),

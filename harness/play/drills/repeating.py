@@ -19,7 +19,7 @@ AGAIN = Scope(repo="storefront-again", org="acme")
 SHORT = Scope(repo="storefront-glossary", org="acme")
 DAYS = Scope(repo="storefront-diary", org="acme")
 FEW, VERSIONS = 3, 5
-"""Memories of each part or day; texts of one memory."""
+"""Memories of each part or day; texts of one memory, which at last is given its second one again."""
 CHANGED = ("update", "forget")
 """What is done to a memory between two equal questions."""
 RETOLD = (Source(session="session-first", path="docs/first.md", line=3), Source(session="session-then"))
@@ -59,8 +59,9 @@ def plan(seed: int) -> Iterator[Piece]:
     for op in CHANGED:
         yield _make_piece(f"once-{op}", "once", seed)
     yield _make_piece("once-new", "once new", seed, twin="once-update")
-    for number in range(1, VERSIONS + 1):
-        yield _make_piece(f"version-{number}", "version", seed)
+    versions = [_make_piece(f"version-{number}", "version", seed) for number in range(1, VERSIONS + 1)]
+    yield from versions
+    yield replace(versions[1], name=f"version-{VERSIONS + 1}")
     for number, (word, text) in enumerate(TERMS):
         item = Item(text, SHORT, WRITTEN, "project")
         yield Piece(f"term-{number}", "term" if word else "other term", item, query=word or None)

@@ -126,6 +126,7 @@ NOTES = (
         'on: push\nversion: "1.10"\nenabled: no\nmode: 0o755\nempty: ~\nretries: 1_000\nretries: 1_000\n'
         "# stays: this comment\nlist: [01, 02, 3.0]\n\n\nenv:\n  - NULL=null\n  - TRUE='yes'\n# end"
     ),
+    '{"timeout":1.50,"retries":1e2,"note":"caf\\u00e9","timeout":0.50}',
     "--- a/limits.py\n+++ b/limits.py\n@@ -01,2 +01,2 @@\n-TIMEOUT = 30\n+TIMEOUT = 0.30\n context = '''kept'''",
     "    if attempts >= 03.0:\n        return -1\n",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from dataclasses import replace
@@ -260,3 +261,14 @@ class RenumbersLists(_Damaged):
         def damage(self, text: str) -> str:
             turns = count(1)
             return re.sub(r"^(\s*)\d+([.)]) ", lambda m: f"{m[1]}{next(turns)}{m[2]} ", text, flags=re.MULTILINE)
+
+
+class ReserialisesJson(_Damaged):
+    """A text that is JSON is parsed, and written as its parser writes it."""
+
+    class Memory(_Damaging):
+        def damage(self, text: str) -> str:
+            try:
+                return json.dumps(json.loads(text), ensure_ascii=False)
+            except ValueError:
+                return text

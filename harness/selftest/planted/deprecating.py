@@ -284,3 +284,16 @@ class MarksOutliveARestore(Planted):
             super().restore(mark)
             with self.writing():
                 self.db.executemany(END, [{"id": row["id"], "at": ENDED} for row in ended])
+
+
+class MarksLeaveOutTheEnded(Planted):
+    """A snapshot is taken of what holds: what had ended is gone once it is restored."""
+
+    must = ("deprecated_lost",)
+
+    class Memory(ReferenceMemory):
+        def snapshot(self) -> str:
+            mark = super().snapshot()
+            with self.writing():
+                self.db.execute("DELETE FROM memories WHERE mark = ? AND expires = ?", [mark, ENDED])
+            return mark

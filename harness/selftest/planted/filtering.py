@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from dataclasses import replace
 from typing import Any
@@ -229,3 +230,18 @@ class FiltersTenTimesAsMany(Planted):
 
     class Memory(FiltersFourTimesAsMany.Memory):
         times = 10
+
+
+class ReadsPathsAsPatterns(Planted):
+    """The path of a filter goes into LIKE as it is: each underscore stands for any character."""
+
+    must = ("filtered_wrong",)
+
+    class Memory(ReferenceMemory):
+        def fits(self, row: Any, where: Filter) -> bool:
+            if where.path is not None and row["source"]:
+                told = json.loads(row["source"]).get("path")
+                pattern = "".join({"_": ".", "%": ".*"}.get(sign, re.escape(sign)) for sign in where.path)
+                if told is not None and re.fullmatch(pattern, told, re.DOTALL):
+                    where = replace(where, path=told)
+            return super().fits(row, where)

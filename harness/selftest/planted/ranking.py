@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from harness.adapter import Hit, Item, Scope
+from harness.adapter import Filter, Hit, Item, Scope
 from harness.selftest.planted.base import Planted, ReferenceMemory
 
 ALL = 10_000
@@ -84,3 +84,13 @@ class IndexesTheFirstChunk(Planted):
     class Memory(ReferenceMemory):
         def vectors(self, items: Sequence[Item]) -> list[bytes]:
             return super().vectors([replace(item, text=item.text.lstrip()[:256]) for item in items])
+
+
+class CutsLongQuestions(Planted):
+    """Only the first 100 characters of a question are searched for."""
+
+    must = ("right_before_look_alike",)
+
+    class Memory(ReferenceMemory):
+        def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
+            return super().recall_where(query[:100], scope, k, at, where)

@@ -320,6 +320,23 @@ class MarksHoldTheDifference(Planted):
                 )
 
 
+class UndoesByUpdatingBack(Planted):
+    """An update back to an earlier text is taken for an undo: the history tells nothing of what came between."""
+
+    must = ("history_tells_all_versions",)
+
+    class Memory(ReferenceMemory):
+        def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+            ack = super().update(scope, memory_id, item)
+            with self.writing():
+                for row in self.visible(scope, memory_id) if ack.ids else ():
+                    earlier = json.loads(row["earlier"])
+                    if row["text"] in earlier:
+                        cut = json.dumps(earlier[: earlier.index(row["text"])])
+                        self.db.execute("UPDATE memories SET earlier = ? WHERE id = ? AND mark = 0", [cut, row["id"]])
+            return ack
+
+
 # --- short questions --------------------------------------------------------------------------------------------------
 
 

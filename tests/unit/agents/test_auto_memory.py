@@ -68,14 +68,35 @@ def test_what_it_writes_is_there_in_the_next_job_of_its_user(story: Story, tmp_p
 
 
 @contained
-def test_tools_may_be_beside_it_and_cold_has_neither(story: Story, tmp_path: Path) -> None:
-    model = FakeModel(EDIT)
-    play(story, tmp_path, model=model, form="mcp", first=AUTO, way="+auto+tools")
-    assert model.heard[0]["messages"][0]["content"].startswith(own_file.HEAD)
-    assert "memory_recall" in [each["function"]["name"] for each in model.heard[0]["tools"]]
-    log = play(story, tmp_path / "cold", LOOK, WRITE, EDIT, cold=True, form="mcp", first=AUTO, way="+auto")
+def test_cold_has_none(story: Story, tmp_path: Path) -> None:
+    log = play(story, tmp_path, LOOK, WRITE, EDIT, cold=True, form="mcp", first=AUTO, way="+auto")
     assert all("is on" not in each[0].uses[0].result for each in list_calls(log))
     assert all("kept" not in each for each in list_said(log))
+
+
+@contained
+@pytest.mark.parametrize("way", ["+auto+tools", "+file+auto", "+auto+both"])
+def test_where_the_memory_comes_by_other_ways_it_begins_empty(story: Story, tmp_path: Path, way: str) -> None:
+    model = FakeModel(LOOK, WRITE, EDIT)
+    log = play(story, tmp_path, model=model, form="mcp", first=f'own_file = "NOTES.md"{AUTO}', way=way)
+    first, second, third = (each[0].uses[0].result for each in list_calls(log))
+    assert all("is on" in each and "kestrelway" not in each for each in (first, second, third))
+    assert "Crews" not in first + third and second.count("- [Crews](crews.md)") == second.count("Night crew.") == 1
+    assert ("memory_recall" in [each["function"]["name"] for each in model.heard[0]["tools"]]) == (way != "+file+auto")
+    assert model.heard[0]["messages"][0]["content"].startswith(own_file.HEAD) == (way != "+auto+tools")
+    said = list_said(log)
+    assert all("written in its auto memory, and kept for later jobs: auto/MEMORY.md, auto/crews.md" in x for x in said)
+    assert not any("left in its home" in each for each in said)
+    assert [each[-1].outcome for each in list_calls(log)] == ["finished"] * 3
+
+
+@contained
+def test_what_it_writes_into_either_is_kept_where_it_belongs(story: Story, tmp_path: Path) -> None:
+    both = "bash", {"command": f"{WRITE[1]['command']}; echo '- Pim keeps the keys.' >> ~/NOTES.md"}
+    log = play(story, tmp_path, both, EDIT, form="mcp", first=f'own_file = "NOTES.md"{AUTO}', way="+file+auto")
+    said = list_said(log)
+    assert all("written in its auto memory, and kept for later jobs: " in each for each in said)
+    assert all("added to its memory file, and kept for later jobs: 1 line" in each for each in said)
 
 
 @contained
@@ -91,9 +112,10 @@ for _ in range(1500): os.mkdir("d"); os.chdir("d")'
     assert all("home\nloop" in each[0].uses[0].result for each in list_calls(log))
 
 
-def test_a_program_without_auto_memory_cannot_be_given_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["+auto", "+auto+file", "+tools+auto"])
+def test_a_program_without_auto_memory_cannot_be_given_one(tmp_path: Path, way: str) -> None:
     with pytest.raises(ReaderError, match="fake has no auto memory: its profile names no `auto_memory`"):
-        make(tmp_path, way="+auto")
+        make(tmp_path, way=way)
 
 
 @pytest.mark.parametrize("linked", ["auto", "above"])

@@ -41,12 +41,23 @@ def test_what_it_may_read_counts_from_its_folder(tmp_path: Path, monkeypatch: py
     assert found.list_reads() == [tmp_path / "agent.py", tmp_path / "me" / "bin"]
 
 
-def test_behind_a_plus_stands_how_memory_comes_to_it() -> None:
-    words = ("codex", "codex+file", "./a+b.toml+both", "codex+other", "codex+auto", "codex+auto+tools")
-    assert [profile.split(each) for each in words] == [
-        ("codex", "tools"), ("codex", "file"), ("./a+b.toml", "both"), ("codex+other", "tools"), ("codex", "auto"),
-        ("codex", "auto+tools"),
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("word", "name", "ways"),
+    [
+        ("codex", "codex", "tools"),
+        ("codex+file", "codex", "file"),
+        ("./a+b.toml+both", "./a+b.toml", "file tools"),
+        ("codex+other", "codex+other", "tools"),
+        ("codex+auto", "codex", "auto"),
+        ("codex+tools+auto", "codex", "auto tools"),
+        ("codex+file+auto", "codex", "file auto"),
+        ("codex+auto+both", "codex", "file auto tools"),
+        ("+file", "+file", "tools"),
+    ],
+)
+def test_behind_a_plus_stands_how_memory_comes_to_it(word: str, name: str, ways: str) -> None:
+    given = ways.split()
+    assert profile.split(word) == (name, profile.Way("tools" in given, "file" in given, "auto" in given))
 
 
 @pytest.mark.parametrize("name", sorted(each.stem for each in profile.SHIPPED.glob("*.toml")))

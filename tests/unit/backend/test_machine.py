@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -92,6 +93,34 @@ def test_a_store_at_the_limit_of_file_sizes_excuses_whoever_keeps_the_reason(tmp
     assert caught.fault.kind == "machine" and "ulimit -f" in caught.fault.message
 
 
+def test_a_low_limit_of_file_sizes_is_enough_as_a_database_takes_back_what_it_could_not_write(tmp_path: Path) -> None:
+    with limited(resource.RLIMIT_FSIZE, 128 * 2**20):
+        assert fail("LargeFile", tmp_path).fault.kind == "machine"
+    (tmp_path / "usual").mkdir()
+    with limited(resource.RLIMIT_FSIZE, 2 * shortage.FILE):
+        assert fail("LargeFile", tmp_path / "usual").fault.kind == "raised"
+
+
+@pytest.mark.parametrize(("left", "kind"), [(9, "machine"), (5000, "raised")])
+def test_a_disk_that_takes_a_few_files_more_is_the_machines_doing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: int, kind: str
+) -> None:
+    found = os.statvfs(tmp_path)
+    facts = {name: getattr(found, name) for name in ("f_bavail", "f_frsize")}
+    monkeypatch.setattr("os.statvfs", lambda _: SimpleNamespace(**facts, f_files=9000, f_favail=left))
+    caught = fail("NoRoom", tmp_path)
+    assert caught.fault.kind == kind
+    assert ("the disk takes 9 files more, of 9,000: make room" in caught.fault.message) == (kind == "machine")
+
+
+def test_a_limit_of_processor_time_is_the_machines_doing_unless_the_backend_has_set_it(tmp_path: Path) -> None:
+    assert fail("TimesItselfOut", tmp_path).fault.kind == "crashed"
+    (tmp_path / "ours").mkdir()
+    with limited(resource.RLIMIT_CPU, 3600):
+        caught = fail("TimesItselfOut", tmp_path / "ours")
+    assert caught.fault.kind == "machine" and "ulimit -t unlimited" in caught.fault.message
+
+
 def test_a_store_below_the_limit_of_file_sizes_excuses_nobody(tmp_path: Path) -> None:
     with limited(resource.RLIMIT_FSIZE, 128 * 2**20):
         assert fail("HidesWhy", tmp_path).fault.kind == "raised"
@@ -122,16 +151,19 @@ def test_memory_is_the_machines_unless_the_backend_holds_most_of_it(
     assert fail("NoMemory", tmp_path).fault.kind == kind
 
 
-def test_a_kill_from_outside_is_the_machines_doing(tmp_path: Path, launch: Launcher) -> None:
+@pytest.mark.parametrize("sent", shortage.KILLS)
+def test_a_kill_from_outside_is_the_machines_doing(tmp_path: Path, launch: Launcher, sent: signal.Signals) -> None:
     with opened("Slow", tmp_path, launch=launch) as memory:
-        threading.Timer(0.5, os.kill, (memory._child.pid, signal.SIGKILL)).start()
+        threading.Timer(0.5, os.kill, (memory._child.pid, sent)).start()
         with pytest.raises(MemoryFault) as caught:
             ask(memory)
     assert (caught.value.fault.kind, caught.value.alive) == ("machine", False)
+    assert f"killed by signal {sent.value}, not by coldwarm" in caught.value.fault.message
 
 
-def test_who_kills_itself_has_crashed(tmp_path: Path, launch: Launcher) -> None:
-    assert fail("KillsItself", tmp_path, launch=launch).fault.kind == "crashed"
+@pytest.mark.parametrize("name", ["KillsItself", "EndsItself"])
+def test_who_kills_itself_has_crashed(tmp_path: Path, launch: Launcher, name: str) -> None:
+    assert fail(name, tmp_path, launch=launch).fault.kind == "crashed"
 
 
 def test_who_is_killed_as_it_filled_the_memory_has_crashed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

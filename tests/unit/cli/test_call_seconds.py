@@ -71,6 +71,13 @@ def test_a_check_waits_as_long_as_it_is_told(place: Path, name: str, more: list[
     assert ("more time by --call-seconds" in checked.output) is bool(code)
 
 
+@pytest.mark.parametrize("words", ["run --call-seconds", "run --chat-cost", "promises bm25 --seconds", "cache --older"])
+@pytest.mark.parametrize("number", ["nan", "inf"])
+def test_what_is_no_number_is_refused(words: str, number: str) -> None:
+    done = command(*words.split(), number)
+    assert done.exit_code == 2 and "Invalid value for '--" in done.output, done.output
+
+
 def test_whoever_opens_a_backend_takes_the_option_that_its_error_names() -> None:
     for name in ("run", "conform", "promises", "import locomo", "ladder", "bisect", "mcp"):
         assert "--call-seconds" in command(*name.split(), "--help").output, name

@@ -54,6 +54,23 @@ def test_two_that_pack_into_one_file_do_not_meet(
     assert [each for each in tmp_path.iterdir() if each.name.endswith(".part")] == []
 
 
+def test_logs_of_one_story_lie_beside_each_other_whatever_the_backend(tmp_path: Path) -> None:
+    stories: tuple[str, ...] = ("half-moved-store-append-n100-s1", "phantom-gaps-append-n100-s1")
+    for where, names in {"logs": stories, "drills": ("keeping-64-s1",)}.items():
+        (tmp_path / where).mkdir()
+        for row in ("mem0", "vector-file"):
+            for number, each in enumerate(names):
+                (tmp_path / where / f"{row}-{each}-{number}f{len(row)}.1.jsonl").write_text("{}\n")
+    pack.pack(tmp_path, tmp_path / "run.tar.xz")
+    with tarfile.open(tmp_path / "run.tar.xz") as archive:
+        packed = archive.getnames()
+    assert [each.split("-n100")[0].split("-64")[0] for each in packed] == [
+        "logs/vector-file-phantom-gaps-append", "logs/mem0-phantom-gaps-append",
+        "logs/vector-file-half-moved-store-append", "logs/mem0-half-moved-store-append",
+        "drills/vector-file-keeping", "drills/mem0-keeping",
+    ]  # fmt: skip
+
+
 def test_equal_runs_give_equal_bytes(folder: Folder, tmp_path: Path) -> None:  # noqa: F811
     path = attempt(folder)
     pack.pack(folder.root, tmp_path / "a.tar.xz")

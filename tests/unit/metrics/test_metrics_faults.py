@@ -68,6 +68,15 @@ def test_what_we_broke_ourselves_is_no_call_of_the_backend(tmp_path: Path) -> No
     assert faults.of_trial(Tape(tmp_path).learn("first", "old").log("failed", ours)) == []
 
 
+def test_nor_is_what_failed_before_the_machine_ended_it(tmp_path: Path) -> None:
+    full = Fault(kind="machine", op="recall", message="no room is left on the disk")
+    tape = Tape(tmp_path).learn("first", "old").probe("tool-before", fault=BROKEN).probe("tool-before", fault=full)
+    assert faults.of_trial(tape.log("failed", full)) == []
+    lost = Called(step="written", op="remember", answer=None, fault=BROKEN)
+    ended = Ended(status="failed", fault=full)
+    assert faults.of_drill(transcript(tmp_path / "drill", PLAN, [lost], drill="isolation", ended=ended)) == []
+
+
 def test_writes_are_counted_by_their_operations(tmp_path: Path) -> None:
     tape = Tape(tmp_path).learn("first", "old").learn("first", "port", ids=[], fault=BROKEN)
     tape.learn("second", "new", op="supersede", replaces=(OLD,), ids=[], fault=BROKEN)

@@ -73,5 +73,5 @@ def test_neither_of_a_pair_is_told_by_date_source_or_place() -> None:
     assert 3 <= sum(later) <= 9, "by the order of telling half of them are found"
     for each in paired:
         decoy = PLAN.by_name[each.twin or ""]
-        begin = (each.query or "").split()[:4]
+        begin = (each.query or "").removeprefix(drilled.PREFACE).split()[:4]
         assert decoy.item.text.split()[:4] == begin != each.item.text.split()[:4]
