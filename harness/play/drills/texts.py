@@ -69,7 +69,7 @@ ODD = (
     ),
     "?! ... --- *** /// ;;; ((( )))",
     "{{ user.name }} ${HOME} %(path)s %s {0} {part} <%= x %> {% raw %} $(id) `id`",
-    '{"text": null, "id": "1", "metadata": {"deleted": true}}',
+    '{"text": null, "id":"1", "score": 1.50, "metadata": {"deleted": true, "deleted": 1e2}}',
     (
         "cafe\N{COMBINING ACUTE ACCENT} and caf\N{LATIN SMALL LETTER E WITH ACUTE}, \N{LATIN SMALL LIGATURE FI}le, "
         "non\N{NO-BREAK SPACE}breaking, zero\N{ZERO WIDTH SPACE}width"
@@ -126,7 +126,6 @@ NOTES = (
         'on: push\nversion: "1.10"\nenabled: no\nmode: 0o755\nempty: ~\nretries: 1_000\nretries: 1_000\n'
         "# stays: this comment\nlist: [01, 02, 3.0]\n\n\nenv:\n  - NULL=null\n  - TRUE='yes'\n# end"
     ),
-    '{"timeout":1.50,"retries":1e2,"note":"caf\\u00e9","timeout":0.50}',
     "--- a/limits.py\n+++ b/limits.py\n@@ -01,2 +01,2 @@\n-TIMEOUT = 30\n+TIMEOUT = 0.30\n context = '''kept'''",
     "    if attempts >= 03.0:\n        return -1\n",
 )

@@ -177,7 +177,8 @@ def tell_limits(results: Results, board: Board) -> Iterator[str]:
     yield from _tell_lacking(board)
     doubted, failing = results.doubted(), results.beyond()
     if names := [row.name for row in board.rows if row.key in doubted]:
-        yield f"Nothing is said of {words.join_words(names)}, whose calls failed."
+        failed = f"the calls of {words.join_words(names)} failed"
+        yield f"As {failed}, nothing is concluded of what the table shows for {'it' if len(names) == 1 else 'them'}."
     for row in board.rows:
         if row.key in failing.keys() - doubted.keys():
             count = sum(each.count for each in failing[row.key])

@@ -182,6 +182,7 @@ class ShiftsLines(Planted):
 
     must = (
         "source_survives_writing",
+        "source_survives_update",
         "source_survives_supersede",
         "source_fidelity",
         "source_verified",

@@ -266,9 +266,12 @@ def test_the_work_of_a_processor_is_told_of_each_opening_and_closing(sound: Tran
                 "found_after_a_miss",
                 "short_questions_answered",
                 "filtered_missed",
+                "wordless_text_found",
                 # What is updated later is among them, and cannot be.
                 "calls_failed",
                 "writes_not_acknowledged",
+                "first_date_after_update",
+                *(f"{field}_survives_update" for field in fields.FIELDS),
             },
         ),
         (
