@@ -15,7 +15,7 @@ from harness.adapter import Hit, Item, Scope, Source
 from harness.log.transcript import Op, Transcript
 from harness.metrics import columns
 from harness.metrics.columns import Place
-from harness.metrics.metric import not_applicable, proportion
+from harness.metrics.metric import not_applicable, proportion, unsupported
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.view import READS, DrillView, holds, lacks, line_of, receipts, scope_of
 from harness.metrics.trust.writes import FIRST, KEEPING, STORED
@@ -40,6 +40,7 @@ class Field(NamedTuple):
 
     Attributes:
         needs: What the backend has to declare.
+        filtered: The filter of a field that no trait declares. Who neither has it nor ever shows the field has none.
         same: Whether a hit has it as the item had it.
     """
 
@@ -47,6 +48,7 @@ class Field(NamedTuple):
     written: Callable[[Item], Any]
     back: Callable[[Hit], Any]
     same: Callable[[Transcript, Hit, Item], bool]
+    filtered: str | None = None
 
 
 def _source(hit: Hit) -> Source | None:
@@ -70,6 +72,7 @@ FIELDS: Mapping[str, Field] = {
     "confidence": Field(
         (), lambda item: item.confidence, lambda hit: hit.confidence,
         lambda _, hit, item: hit.confidence == item.confidence,
+        filtered="filter_confidence",
     ),
     "scope": Field(("scope_repo",), lambda item: item.scope, lambda hit: hit.scope, _same_scope),
 }  # fmt: skip
@@ -82,8 +85,11 @@ def survives_writing(transcript: Transcript, field: str) -> Measure:
     if lacking is not None:
         return lacking
     view, of, bad = DrillView.of(transcript), 0, list[tuple[int | None, str]]()
-    for piece in transcript.plan.of(*STORED):
-        seen = view.equal(piece, *FIRST)
+    answers = [(piece, view.equal(piece, *FIRST)) for piece in transcript.plan.of(*STORED)]
+    shown = [asked.back(each.hit) is not None for _, seen in answers for each in seen]
+    if shown and not any(shown) and asked.filtered and not transcript.supports(asked.filtered):
+        return unsupported(f"{field}: no answer shows one, and {asked.filtered} is not declared")
+    for piece, seen in answers:
         if not seen or (asked.written(piece.item) is None and all(asked.back(each.hit) is None for each in seen)):
             continue
         of += 1
@@ -279,8 +285,9 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "confidence_survives_writing", KEEPING, "higher", "proportion",
         "memories with the confidence that they were written with, in every answer / memories with a confidence that "
-        "came back with equal text, and those without one that came back with one",
-        partial(survives_writing, field="confidence"), version=2, **_call("confidence", "when written"),
+        "came back with equal text, and those without one that came back with one; a backend that never shows one and "
+        "declares no filter by it has no field for it",
+        partial(survives_writing, field="confidence"), version=3, **_call("confidence", "when written"),
     ),
     trust(
         "scope_survives_writing", KEEPING, "higher", "proportion",

@@ -395,6 +395,16 @@ def test_what_is_lacking_is_unsupported(tmp_path: Path, capability: str, names: 
     assert all(isinstance(each, NotMeasured) and "never was" in each.reason for each in refused.values())
 
 
+def test_who_has_no_field_for_a_confidence_loses_none(tmp_path: Path) -> None:
+    """It declares no filter by one and never shows one. Who shows a single one has the field."""
+    lacks, name = {"filter_confidence": "never was"}, "confidence_survives_writing"
+    bare = Play(lambda _step, _op, _name, hit: replace(hit, confidence=None))
+    assert counts(bare.measures(tmp_path / "filter")[name]) == (0, 5)
+    assert bare.measures(tmp_path / "none", lacks)[name].status == "unsupported"
+    one = Play(lambda _step, _op, name, hit: replace(hit, confidence=None) if name != "right" else hit)
+    assert counts(one.measures(tmp_path / "one", lacks)[name]) == (1, 5)
+
+
 def test_silence_counts_only_beside_an_answer(tmp_path: Path) -> None:
     found = Play(changed("recall", "right", lost, "asked")).measures(tmp_path)
     assert counts(found["answer_among_look_alikes"]) == (0, 1)
