@@ -2,7 +2,7 @@
 # make bench-full  plays all stories, without noise as well, and drills of full size; Letta, too, once `make letta` installed it
 # make bench-all   plays every row that a machine with two cores can play, Letta and releases in environments among them
 # make trend   plays the last releases of three backends in one run, and draws what moved: .cache/trend/latest/trend.html
-# make board   makes README's table, that of every row and the page of one run: make board RUN=reports/out/latest
+# make board   makes README's table and the page of one run: make board RUN=reports/out/latest
 # make test    the tests, without the slow ones and the browser's;   make slow   those;   make test-all   every test
 # make selftest   proves suite and measures: what was played before under the same conditions is scored anew (COLDWARM_FRESH=1 plays it)
 # make lint    ruff, mypy, import rules (make static), and whether committed files are what the code makes (some 20 s)
@@ -196,10 +196,10 @@ sample: .venv/.ready
 	@$(BIN)/coldwarm pack .cache/sample/latest -o reports/sample.tar.xz
 	@$(BIN)/python -m tests.support.golden
 
-# The page of the committed board, README's table and that of every row: a run in a folder is packed into reports/board.tar.xz.
+# The page of the committed board and README's table: a run in a folder is packed into reports/board.tar.xz.
 RUN :=
 board: .venv/.ready
-	@echo "scoring the run anew, and writing its page and the tables of the documents (some two minutes for 36 rows)"
+	@echo "scoring the run anew, and writing its page and README's table (some two minutes for 16 rows)"
 	@$(BIN)/python -m benchmarks.board $(RUN)
 
 # What is committed and made by the code. A formula that changed without its version stops it; GOLDEN=--same-values says that

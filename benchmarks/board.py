@@ -1,7 +1,7 @@
-"""The board: README's table and that of every row in docs/backends.md, made of one packed run, with its page.
+"""The board: README's table, made of one packed run, with its page and the table of every row as data.
 
-`python -m benchmarks.board [RUN]` (`make board`) scores the run anew and writes the page beside it, the tables, and
-`benchmarks/results/board.json`, by which a test holds the documents to the run without scoring it. A run in a folder is
+`python -m benchmarks.board [RUN]` (`make board`) scores the run anew and writes the page beside it, the table, and
+`benchmarks/results/board.json`, by which a test holds README to the run without scoring it. A run in a folder is
 packed first. Until a board is committed, the sample stands in for it.
 """
 
@@ -31,7 +31,7 @@ REPORTS = paths.ROOT / "reports"
 BOARD, SAMPLE = REPORTS / "board.tar.xz", REPORTS / "sample.tar.xz"
 CLAIMS = REPORTS / "claims.toml"
 MADE = FOLDER / "board.json"
-README, EVERY = paths.ROOT / "README.md", paths.ROOT / "docs" / "backends.md"
+README = paths.ROOT / "README.md"
 BLOCK = re.compile(r"(?<=<!-- made by make board -->\n).*?(?=<!-- end of what make board makes -->)", re.DOTALL)
 FIRST = {
     "agents_md": "AGENTS.md in git", "bm25": "BM25", "chroma": "Chroma", "claude_memory_tool": "Claude's memory tool",
@@ -153,13 +153,6 @@ def write_readme(made: Summary) -> str:
     return _join([f"{made['told']} From [{made['run']}]({page}).", "", *write_table(heads, made["first"])])
 
 
-def write_every(made: Summary) -> str:
-    """The block of docs/backends.md: every row and every column of the scoreboard."""
-    page = "../" + made["run"].removesuffix(pack.SUFFIX) + "/report.html"
-    said = f"{made['conditions']} From [{made['run']}]({page}), where each number leads to its receipt."
-    return _join([said, "", *write_table(made["columns"], made["rows"])])
-
-
 def _join(lines: Iterable[str]) -> str:
     return "\n".join(lines) + "\n"
 
@@ -191,7 +184,6 @@ def main() -> None:
     made = summarize(run, report(run))
     MADE.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", "utf-8")
     replace_block(README, write_readme(made))
-    replace_block(EVERY, write_every(made))
 
 
 if __name__ == "__main__":
