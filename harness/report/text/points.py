@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -170,6 +170,19 @@ DRILLS = (
 )
 
 
+def _tell_doubtful(board: Board, doubted: Collection[str]) -> Iterator[str]:
+    """What was counted against a row whose calls failed: `What went wrong with x may be due to that: ...`"""
+    wrong = [
+        (row, _tell_fault(score))
+        for _, cells in _list_told(board)
+        for row, score in cells
+        if row.key in doubted and score.measured and score.judgement == "bad"
+    ]
+    for row in {row.key: row for row, _ in wrong}.values():
+        told = words.join_words([fault for other, fault in wrong if other.key == row.key])
+        yield f"What went wrong with {row.name} may be due to that: {told}."
+
+
 def tell_limits(results: Results, board: Board) -> Iterator[str]:
     """Sentences for the last point of the verdict."""
     if results.stories:
@@ -179,6 +192,7 @@ def tell_limits(results: Results, board: Board) -> Iterator[str]:
     if names := [row.name for row in board.rows if row.key in doubted]:
         failed = f"the calls of {words.join_words(names)} failed"
         yield f"As {failed}, nothing is concluded of what the table shows for {'it' if len(names) == 1 else 'them'}."
+        yield from _tell_doubtful(board, doubted)
     for row in board.rows:
         if row.key in failing.keys() - doubted.keys():
             count = sum(each.count for each in failing[row.key])

@@ -19,6 +19,7 @@ from harness.report.charts import decisions
 from harness.report.model import board as scoreboard
 from harness.report.model import needs, ways
 from harness.report.model.board import Board
+from harness.report.model.judges import SPEED
 from harness.report.model.ways import READS
 from harness.report.text import verdict
 from harness.report.text.points import VerdictLine
@@ -455,6 +456,21 @@ def a_few_failed_calls_are_said_and_remove_no_row(found: Judged) -> None:
         if row.key in beyond and row.key not in doubted and not found.board.empty:
             assert f"Of {row.name}, 1 of 900 calls failed" in said
             assert not any(score.word == "calls failed" for score in row.scores)
+
+
+@check
+def what_went_wrong_beside_failed_calls_is_told_with_its_doubt(found: Judged) -> None:
+    for row in found.board.rows:
+        scores = [found.board.find(row.key, head.id) for head in found.board.trust if head.id != SPEED]
+        wrong = [score for score in scores if score.measured and score.judgement == "bad"]
+        said = [text for line in found.lines for text in DOUBTFUL.findall(line.text) if text[0] == row.name]
+        expected = row.key in found.results.doubted() and bool(wrong) and not found.board.empty
+        assert bool(said) == expected, (row.name, found.lines)
+        for score in wrong if said else ():
+            assert (score.cases[0].told if score.cases else score.text) in said[0][1]
+
+
+DOUBTFUL = re.compile(r"What went wrong with (.*?) may be due to that: (.*?)\.(?: |$)")
 
 
 @check
