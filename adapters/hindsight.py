@@ -3,6 +3,9 @@
 A memory is a unit of a document: without extraction a chunk of its text, with it (`infer=true`) a fact that a chat
 model made of it. A bank says which, so that both rows share one server. Observations, which a model makes of facts in
 the background, are off.
+
+Kind, path, confidence and end of an item are tags as well, as a recall filters by nothing else. Tags have no order:
+which of a bank's confidences and ends a recall has to leave out, the adapter looks up in the list of its tags.
 """
 
 from __future__ import annotations
@@ -22,15 +25,15 @@ from urllib.parse import quote, urlencode, urlsplit
 from uuid import uuid4
 
 from adapters import _hindsight_server, _postgres
-from adapters._base import release, sdk, setting
+from adapters._base import moment, release, sdk, setting
 from adapters._capture import by_message
 from adapters._hindsight_server import INSTALL
-from adapters._labels import holding_at, name_scope, read_scope
+from adapters._labels import holding_at, label, name_scope, read_scope
 from harness.adapter import (
-    FILTERS,
     Ack,
     BaseAdapter,
     BaseMemory,
+    Filter,
     Hit,
     Item,
     Layer,
@@ -56,6 +59,8 @@ TOKENS, TOKENS_EACH = 4096, 1000
 """What a recall may bring: Hindsight's default, or more if more memories are asked for."""
 STARTING, START_SECONDS = "the database system is starting up", 30.0
 FACTS = ("world", "experience")
+SURE, ENDS = "sure-", "ends-"
+"""How tags begin that tell a confidence, and the second at which a memory ends."""
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SOURCE = tuple(asdict(Source()))
 EXTRACTS = Support("native", "a chat call for each chunk of an item; its facts are added and replace none")
@@ -125,14 +130,30 @@ def name_bank(root: str) -> str:
     return f"store-{sha256(root.encode()).hexdigest()[:16]}"
 
 
+def name_path(path: str | None) -> list[str]:
+    return [] if path is None else [label(path=path)]
+
+
+def name_end(seconds: float) -> str:
+    return f"{ENDS}{seconds}"
+
+
+def read_number(tag: str) -> float:
+    """Of a confidence or an end."""
+    return float(tag.partition("-")[2])
+
+
 def write_item(document: str, item: Item) -> dict[str, Any]:
     """Metadata are words."""
     given = {**asdict(item.source or Source()), "kind": item.kind, "confidence": item.confidence}
+    sure = [] if item.confidence is None else [f"{SURE}{item.confidence}"]
+    end = [] if item.expires is None else [name_end(moment(item.expires))]
+    path = name_path(item.source.path if item.source else None)
     return {
         "content": item.text,
         "document_id": document,
         "timestamp": item.at,
-        "tags": [name_scope(item.scope)],
+        "tags": [name_scope(item.scope), label(kind=item.kind), *path, *sure, *end],
         "metadata": {name: str(value) for name, value in given.items() if value is not None},
     }
 
@@ -142,14 +163,14 @@ def read_hit(row: Mapping[str, Any]) -> Hit:
     parts = {part: data[part] for part in _SOURCE if part in data}
     if "line" in parts:
         parts["line"] = int(parts["line"])
-    tags = row.get("tags") or []
+    scopes = map(read_scope, row.get("tags") or [])
     return Hit(
         row["id"],
         row["text"],
         score=(row.get("scores") or {}).get("final"),
         source=Source(**parts) if parts else None,
         created=row.get("mentioned_at"),
-        scope=read_scope(tags[0]) if len(tags) == 1 else None,
+        scope=next((scope for scope in scopes if scope is not None), None),
         superseded=True if row.get("state") == "invalidated" else None,
         confidence=float(data["confidence"]) if "confidence" in data else None,
     )
@@ -203,20 +224,35 @@ class HindsightMemory(BaseMemory):
         return True
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        return self.recall_where(query, scope, k, at, Filter())
+
+    def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
         if k < 1 or not any(map(str.isalnum, query)):  # it refuses a query without a word
             return []
         asked = {
             "query": query,
             "types": FACTS,
-            "tags": holding_at(scope),
-            "tags_match": "any_strict",
+            "tag_groups": self._keep_to(scope, at, where),
             "max_tokens": max(TOKENS, k * TOKENS_EACH),
             "query_timestamp": at,
         }
         return [read_hit(row) for row in self._bank.ask("POST", "/memories/recall", asked)["results"][:k]]
 
+    def _keep_to(self, scope: Scope, at: str, where: Filter) -> list[Mapping[str, Any]]:
+        """Groups of tags, of each of which a memory has one, and one of those that it has not. Without `strict`, what
+        has no tag at all fits, too."""
+        wanted = [holding_at(scope), [label(kind=kind) for kind in where.kinds], name_path(where.path)]
+        out = [tag for tag in self._list_tags(ENDS) if read_number(tag) <= moment(at)]
+        if where.confidence is not None:
+            out += [tag for tag in self._list_tags(SURE) if read_number(tag) < where.confidence]
+        groups: list[Mapping[str, Any]] = [{"tags": tags, "match": "any_strict"} for tags in wanted if tags]
+        return [*groups, {"not": {"tags": out, "match": "any_strict"}}] if out else groups
+
+    def _list_tags(self, begin: str) -> list[str]:
+        return [row["tag"] for row in self._bank.list("/tags", q=f"{begin}*")]
+
     def entries(self, scope: Scope) -> Iterator[Hit]:
-        rows = self._bank.list("/memories/list", tags=name_scope(scope), tags_match="exact")
+        rows = self._bank.list("/memories/list", tags=name_scope(scope), tags_match="all_strict")
         yield from map(read_hit, rows)
 
     def _find(self, scope: Scope, memory_id: str) -> dict[str, Any] | None:
@@ -248,21 +284,41 @@ class HindsightMemory(BaseMemory):
 
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
         """A unit cannot be deleted: it is marked as invalid, and its document deleted once no unit of it holds."""
-        found = {each: row for each in dict.fromkeys(memory_ids) if (row := self._find(scope, each)) is not None}
-        for document in dict.fromkeys(row["document_id"] for row in found.values()):
-            asked = [each for each, row in found.items() if row["document_id"] == document]
-            if set(self._units(document)) <= set(asked):
+        gone = set[str]()
+        for document, rows, whole in self._group(scope, memory_ids):
+            if whole:
                 self._delete(document)
             else:
-                for memory_id in asked:
+                for memory_id in rows:
                     self._invalidate(memory_id, "deleted")
-        return [each in found and each not in memory_ids[:at] for at, each in enumerate(memory_ids)]
+            gone |= rows.keys()
+        return [each in gone and each not in memory_ids[:at] for at, each in enumerate(memory_ids)]
+
+    def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
+        """By a tag of the document, which all of its units share: a unit beside others that hold is not marked."""
+        marked = set[str]()
+        for document, rows, whole in self._group(scope, memory_ids):
+            if whole:
+                tags = next(iter(rows.values()))["tags"]
+                ends = [read_number(tag) for tag in tags if tag.startswith(ENDS)]
+                kept = [tag for tag in tags if not tag.startswith(ENDS)]
+                end = name_end(min([*ends, moment(at)]))
+                self._bank.ask("PATCH", f"/documents/{quote(document, safe='')}", {"tags": [*kept, end]})
+                marked |= rows.keys()
+        return [each in marked for each in memory_ids]
+
+    def _group(self, scope: Scope, memory_ids: Sequence[str]) -> Iterator[tuple[str, dict[str, Any], bool]]:
+        """Each document of these units, those of them that are its, and whether no other unit of it holds."""
+        found = {each: row for each in dict.fromkeys(memory_ids) if (row := self._find(scope, each)) is not None}
+        for document in dict.fromkeys(row["document_id"] for row in found.values()):
+            rows = {each: row for each, row in found.items() if row["document_id"] == document}
+            yield document, rows, set(self._units(document)) <= rows.keys()
 
     def _delete(self, document: str) -> None:
         self._bank.ask("DELETE", f"/documents/{quote(document, safe='')}")
 
     def forget_scope(self, scope: Scope) -> None:
-        for row in list(self._bank.list("/documents", tags=name_scope(scope), tags_match="exact")):
+        for row in list(self._bank.list("/documents", tags=name_scope(scope), tags_match="all_strict")):
             self._delete(row["id"])
 
     def usage(self) -> Usage:
@@ -282,9 +338,14 @@ class Hindsight(BaseAdapter):
     infer = False
     native: ClassVar[tuple[str, ...]] = (
         "observe", "entries", "get", "forget", "ranked", "abstains", "created", "persistent", "multi_process",
-        "concurrent",
+        "concurrent", "filter_kind", "filter_path",
     )  # fmt: skip
     emulated: ClassVar = {
+        **dict.fromkeys(
+            ("deprecate", "expiry"),
+            "a tag of its document tells the end; which ends have come is looked up, and the search leaves them out",
+        ),
+        "filter_confidence": "a tag tells it; which are lower is looked up, and the search leaves them out",
         "history": "the text of a memory, and that of its document, which stays as it was told",
         "supersede": "added, then the old one is marked as invalid with the successor's id as the reason; not atomic",
         "forget_scope": "the documents that carry its tag are deleted one by one",
@@ -299,8 +360,6 @@ class Hindsight(BaseAdapter):
     unsupported: ClassVar = {
         **dict.fromkeys(("snapshot", "restore"), "a bank can be cloned and exported, not brought back to a mark"),
         "update": "a correction changes text and date, no source and no scope; superseding changes all",
-        "expiry": "nothing reads a date of expiry",
-        **dict.fromkeys(FILTERS, "a recall filters by tags, types and dates, and by no metadata"),
         "extracts": "stores chunks of what it is told, word for word",
     }
 

@@ -10,13 +10,14 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.hindsight import CHARACTERS, SAID, STARTING, Hindsight, HindsightMemory, name_bank, read_hit, write_item
-from harness.adapter import Item, Message, Scope, Source, Space
+from harness.adapter import Filter, Item, Message, Scope, Source, Space
 
 ITEM = Item("Ship on Mondays.", Scope(repo="shop", user="dana@example.com"), "2026-01-02T03:04:05+00:00", "project")
 ANY = st.text(st.characters(codec="utf-8"), min_size=1)
@@ -43,15 +44,25 @@ class FakeHindsight:
     def __init__(self, units: dict[str, list[int]], answers: list[tuple[int, Any]] | None = None) -> None:
         self.units, self.answers, self.asked = units, answers or [], list[tuple[str, str]]()
         self.given = list[Any]()
+        self.tags = write_item(DOCUMENT, ITEM)["tags"]
 
     def reply(self, method: str, path: str) -> tuple[int, Any]:
         what = path.partition("/banks/")[2].partition("/")[2]
         self.asked.append((method, what.partition("?")[0]))
         if self.answers:
             return self.answers.pop(0)
-        rows = [row(number, document) for document, numbers in self.units.items() for number in numbers]
+        rows = [
+            {**row(number, document), "tags": self.tags}
+            for document, numbers in self.units.items()
+            for number in numbers
+        ]
         if what.startswith("memories/list?"):
             return 200, {"items": [each for each in rows if f"document_id={each['document_id']}" in what]}
+        if what.startswith("tags?"):
+            begin = parse_qs(what.partition("?")[2])["q"][0].removesuffix("*")
+            return 200, {"items": [{"tag": tag} for tag in self.tags if tag.startswith(begin)]}
+        if what == "memories/recall":
+            return 200, {"results": []}
         if method == "GET":
             found = [each for each in rows if what == f"memories/{each['id']}"]
             return (200, found[0]) if found else (404, {"detail": "not found"})
@@ -114,6 +125,37 @@ def test_a_document_is_deleted_once_no_unit_of_it_holds_and_till_then_its_units_
     with opened(fake, tmp_path) as memory:
         assert memory.forget(ITEM.scope, [unit(3), unit(2)]) == [True, True]
     assert ("DELETE", "documents/two") in fake.asked and not [each for each in fake.asked if each[0] == "PATCH"]
+
+
+def test_a_document_is_marked_as_a_whole_and_an_earlier_end_stays(tmp_path: Path) -> None:
+    fake, march, may = FakeHindsight({"one": [1], "two": [2, 3]}), "2026-03-01T00:00:00+00:00", "2026-05-01T00:00+02:00"
+    with opened(fake, tmp_path) as memory:
+        assert memory.deprecate(ITEM.scope, [unit(1), unit(2), unit(9)], may) == [True, False, False]
+        for at in (march, may):
+            fake.tags = next(each["tags"] for each in reversed(fake.given) if each)
+            assert memory.deprecate(ITEM.scope, [unit(1)], at) == [True]
+    assert {what for method, what in fake.asked if method == "PATCH"} == {"documents/one"}
+    marks = [each["tags"] for each in fake.given if each and "tags" in each]
+    plain = ["repo-shop user-dana_40example_2ecom", "kind-project"]
+    assert marks == [[*plain, f"ends-{end}.0"] for end in (1777586400, 1772323200, 1772323200)]
+
+
+def test_a_filter_is_groups_of_tags_and_what_has_ended_or_is_less_sure_is_left_out(tmp_path: Path) -> None:
+    fake, where = FakeHindsight({}), Filter(("user", "project"), "docs/a.md", 0.5)
+    with opened(fake, tmp_path) as memory:
+        memory.recall_where("ship", Scope(), 5, ITEM.at, where)
+        kept = fake.given[-1]["tag_groups"]
+        assert kept == [
+            {"tags": ["everywhere"], "match": "any_strict"},
+            {"tags": ["kind-user", "kind-project"], "match": "any_strict"},
+            {"tags": ["path-docs_2fa_2emd"], "match": "any_strict"},
+        ]
+        fake.tags = ["ends-1767323045.0", "ends-1767323046.5", "sure-0.25", "sure-0.5", "sure-1e-05"]
+        memory.recall_where("ship", Scope(), 5, ITEM.at, where)
+        out = ["ends-1767323045.0", "sure-0.25", "sure-1e-05"]
+        assert fake.given[-1]["tag_groups"] == [*kept, {"not": {"tags": out, "match": "any_strict"}}]
+        memory.recall("ship", Scope(), 5, ITEM.at)
+        assert fake.given[-1]["tag_groups"] == [kept[0], {"not": {"tags": out[:1], "match": "any_strict"}}]
 
 
 def test_nothing_of_another_scope_is_read_or_deleted_by_its_id(tmp_path: Path) -> None:
