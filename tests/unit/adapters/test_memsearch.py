@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.memsearch import KEPT, read_hit, write_text
-from harness.adapter import Item, Scope, Source
+from adapters.memsearch import KEPT, fits_in, make_head, read_hit, write_text
+from harness.adapter import Filter, Item, Scope, Source
 
 ANY = st.text(st.characters(exclude_categories=()))
 ITEMS = st.builds(
@@ -33,7 +33,7 @@ def test_a_file_gives_back_what_was_written_whatever_it_holds(item: Item) -> Non
 def read_back(item: Item) -> tuple[object, ...]:
     with TemporaryDirectory() as folder:
         path = Path(folder, "one.md")
-        path.write_bytes(write_text(item).encode("utf-8", KEPT))
+        path.write_bytes(write_text(make_head(item), item.text).encode("utf-8", KEPT))
         hit = read_hit(path)
     assert hit is not None
     return hit.text, hit.scope, hit.created, hit.source, hit.confidence
@@ -44,3 +44,15 @@ def test_a_file_that_is_gone_or_somebody_elses_is_no_memory(tmp_path: Path) -> N
     other = tmp_path / "other.md"
     other.write_text("# Notes\nof somebody\n")
     assert read_hit(other) is None
+
+
+def test_what_has_ended_or_does_not_fit_by_its_head_is_left_out(tmp_path: Path) -> None:
+    path, at = tmp_path / "one.md", "2026-03-01T00:00:00+01:00"
+    item = Item("Ship.", Scope(), at, "user", Source(path="a.md"), 0.5, expires="2026-03-01T00:00:00+00:00")
+    path.write_text(write_text(make_head(item), item.text))
+    assert fits_in(path, at, Filter(("project", "user"), "a.md", 0.5))
+    assert not fits_in(path, item.expires or "", Filter())
+    assert not [
+        each for each in (Filter(("project",)), Filter((), "b.md"), Filter((), None, 0.6)) if fits_in(path, at, each)
+    ]
+    assert not fits_in(tmp_path / "gone.md", at, Filter())
