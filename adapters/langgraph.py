@@ -118,7 +118,8 @@ class LanggraphMemory(BaseMemory):
 
     @staticmethod
     def value(item: Item) -> dict[str, Any]:
-        return {**write_value(item), "ends": ALWAYS, "sure": write_share(item.confidence)}
+        ends = ALWAYS if item.expires is None else write_end(item.expires)
+        return {**write_value(item), "ends": ends, "sure": write_share(item.confidence)}
 
     def settle(self, seconds: float) -> bool:
         return True
@@ -232,6 +233,7 @@ class Langgraph(BaseAdapter):
         "forget_scope": "the memories of its namespace are deleted one by one",
         "source": "echoed: stored in the value",
         "created": "echoed: the story time in the value; the store's own dates cannot be set",
+        "expiry": "the end is in the value, and a search filters by it; the store's ttl is minutes of the wall clock",
         "filter_kind": "one search for each kind: a filter takes one value for a field",
         **dict.fromkeys(
             ("scope_org", "scope_repo", "scope_branch", "scope_user"),
@@ -243,7 +245,6 @@ class Langgraph(BaseAdapter):
         **dict.fromkeys(("snapshot", "restore"), "no versions of a store"),
         "compact": "no documented compaction",
         "abstains": "no threshold: always the k nearest, however far",
-        "expiry": "minutes from the last use on, by the wall clock; no date can be given",
     }
     memory: ClassVar[type[LanggraphMemory]] = LanggraphMemory
 

@@ -47,10 +47,11 @@ class LanggraphPlain(Langgraph):
         *(each for each in Langgraph.native if each not in ("deprecate", *FILTERS)), "scope_user",
     )  # fmt: skip
     emulated: ClassVar = {
-        name: how for name, how in Langgraph.emulated.items() if not name.startswith(("scope_", "filter_"))
+        name: how for name, how in Langgraph.emulated.items() if not name.startswith(("expiry", "scope_", "filter_"))
     }
     unsupported: ClassVar = {
         **Langgraph.unsupported,
+        "expiry": "a lifetime is minutes of the wall clock from the last use on; no date can be given",
         **dict.fromkeys(("deprecate", *FILTERS), "the quickstart asks without a filter"),
         **dict.fromkeys(("scope_org", "scope_repo", "scope_branch"), "the quickstart knows users only"),
     }
