@@ -14,17 +14,18 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, get_args
 
-from harness.adapter import Layer, Trait, Verdict, VerdictKind
+from harness.adapter import CAPABILITIES, Layer, Trait, Verdict, VerdictKind
 
 FOLDER = Path(__file__).with_name("mcp_servers")
 """The mappings that come with us."""
-GIVEN = ("id", "text", "at", "kind", "scope", "source", "path", "line")
+GIVEN = ("id", "text", "at", "kind", "scope", "source", "path", "line", "labels")
 """What stands for an item in arguments; a place that is looked at has `scope`, a memory that is named has `id`. `path`
-and `line` are those of its source, if it has any."""
+and `line` are those of its source, if it has any. `labels` is a list: its scope, its source, and its scope with its
+kind, its path and both; of a recall, those of which a memory has one that it is kept to."""
 START = ("root", "gateway", "key", "dims", "work_tree")
 """What stands in `command`, `env` and `cwd`."""
 FIELDS: Mapping[str, tuple[str, ...]] = {
-    "remember": GIVEN, "update": GIVEN, "recall": ("query", "k", "scope", "scopes", "at"),
+    "remember": GIVEN, "update": GIVEN, "recall": ("query", "k", "scope", "scopes", "labels", "at"),
     "entries": ("scope", "offset", "page", "limit"), "get": ("id", "scope"), "forget": ("id", "scope"),
     "supersede": (*GIVEN, "old", "olds"), "history": ("id", "scope"),
 }  # fmt: skip
@@ -76,6 +77,7 @@ class ServerMapping:
         whole: A recall brings all that it finds, however many were asked for; else no more than `k` are taken.
         failed: Where an answer that is no error by the protocol says that the tool failed, as a path.
         verdicts: The server's word for a memory, in any case -> a verdict. What has no entry is none.
+        unsupported: Why a capability is not there, if not because there is no tool for it.
     """
 
     path: str
@@ -89,6 +91,7 @@ class ServerMapping:
     whole: bool = False
     failed: str = ""
     verdicts: Mapping[str, VerdictKind] = field(default_factory=dict)
+    unsupported: Mapping[str, str] = field(default_factory=dict)
 
     def returns(self, part: str) -> bool:
         """Whether memories that come back hold it; what is found without its text comes back as `get` tells it."""
@@ -123,6 +126,7 @@ def read_mapping(path: Path) -> ServerMapping:
             if name not in tools:
                 raise ValueError(f"it has no table [{name}]")
         _check_names("trait", given.get("traits", ()), get_args(Trait))
+        _check_names("capability", given.get("unsupported", {}), CAPABILITIES)
         verdicts = dict(given.get("verdicts", {}))
         _check_names("verdict", verdicts.values(), get_args(VerdictKind))
         if given.get("whole") and "ranked" in given.get("traits", ()):

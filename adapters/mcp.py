@@ -9,9 +9,9 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
@@ -35,6 +35,7 @@ from harness.adapter import (
     Ack,
     BaseAdapter,
     BaseMemory,
+    Filter,
     Hit,
     Item,
     Layer,
@@ -53,6 +54,12 @@ from harness.adapter import (
 SERVER = "server-memory"
 NATIVE = {"entries", "get", "update", "forget", "supersede", "history"}
 SCOPES = ("scope_org", "scope_repo", "scope_branch", "scope_user")
+
+
+def list_labels(scopes: Iterable[str], kinds: Iterable[str | None], paths: Iterable[str | None]) -> list[str]:
+    """Words for each choice: a scope, with a kind and a path if they are given."""
+    more = [label(Source(path=path), kind=kind) for kind, path in product(kinds, paths)]
+    return [f"{scope} {each}".rstrip() for scope in scopes for each in more]
 
 
 def read_hit(row: Mapping[str, Any], where: str, verdicts: Mapping[str, VerdictKind] = MappingProxyType({})) -> Hit:
@@ -129,16 +136,19 @@ class McpMemory(BaseMemory):
     def _write(self, name: str, memory_id: str, item: Item, **more: Any) -> Ack:
         """A tool that answers no rows has stored it under the id that it was given."""
         cited = item.source if item.source and self.can_look(item.scope) else Source()
+        scope, source = name_scope(item.scope), label(item.source or Source(), confidence=item.confidence)
+        own, *labels = list_labels([scope], (None, item.kind), {None: 0, (item.source or Source()).path: 0})
         rows = self.ask(
             name,
             id=memory_id,
             text=item.text,
             at=item.at,
             kind=item.kind,
-            scope=name_scope(item.scope),
-            source=label(item.source or Source(), confidence=item.confidence),
+            scope=scope,
+            source=source,
             path=cited.path,
             line=cited.line,
+            labels=[own, source, *labels],
             **more,
         )
         tool = self.tools[name]
@@ -152,10 +162,16 @@ class McpMemory(BaseMemory):
         return True
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        return self.recall_where(query, scope, k, at, Filter())
+
+    def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
+        tool, places = self.tools["recall"], holding_at(scope)
+        if where != Filter() and not tool.uses("labels"):
+            raise Unsupported("recall_where")
         if not query.strip() or k < 1:
             return []
-        tool, places = self.tools["recall"], holding_at(scope)
-        asked = {"query": query, "k": k, "at": at, "scopes": places}
+        labels = list_labels(places, where.kinds or (None,), [where.path])
+        asked = {"query": query, "k": k, "at": at, "scopes": places, "labels": labels}
         each = places if tool.uses("scope") else [""]
         found: dict[str, Hit] = {}
         for hit in (hit for place in each for hit in self.hits("recall", **asked, scope=place)):
@@ -268,6 +284,7 @@ class Mcp(BaseAdapter):
         tools, returns = self.mapping.tools, self.mapping.returns
         native = {*self.mapping.traits, "concurrent", *(tools.keys() & NATIVE)}
         native |= {"verdict"} if returns("verdict") else set()
+        native |= {"filter_kind", "filter_path"} if tools["recall"].uses("labels") else set()
         emulated = dict[str, str]()
         if "entries" in tools and "get" not in tools:
             emulated["get"] = "looked for among all that are listed"
@@ -281,7 +298,8 @@ class Mcp(BaseAdapter):
             emulated["source"] = "echoed: stored beside the text"
         if returns("scope"):
             emulated |= dict.fromkeys(SCOPES, "the scope is one word beside the text; which apply is decided here")
-        found = {name: Support("unsupported", "no tool for it") for name in super().support}
+        why = self.mapping.unsupported
+        found = {name: Support("unsupported", why.get(name, "no tool for it")) for name in super().support}
         found |= {name: Support("native") for name in native}
         return {**found, **{name: Support("emulated", how) for name, how in emulated.items()}}
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from adapters._labels import label, name_scope, read_scope
 from adapters._mcp_mapping import FOLDER, dig, fill, find_mapping, read_mapping
 from adapters.mcp import Mcp, McpMemory, read_hit
-from harness.adapter import Ack, Scope, Source, Space, Unsupported, Verdict
+from harness.adapter import Ack, Filter, Scope, Source, Space, Unsupported, Verdict
 from harness.backend import client
 from tests.support import fake_mcp_server
 from tests.support.items import AT, SHOP, item
@@ -82,6 +84,30 @@ def test_wider_scopes_hold_and_the_best_come_first(memory: McpMemory) -> None:
     assert memory.recall("nothing of it", SHOP, 5, AT) == []
 
 
+def test_a_recall_is_kept_to_labels_where_its_tool_takes_them(
+    memory: McpMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = list[list[str]]()
+
+    def ask(name: str, **values: Any) -> list[Any]:
+        told.append(values["labels"])
+        return []
+
+    monkeypatch.setattr(memory, "ask", ask)
+    memory.remember([item("queue", source=Source(path="a.md")), item("queue"), item("queue", ORG)])
+    with pytest.raises(Unsupported, match="recall_where"):
+        memory.recall_where("queue", SHOP, 5, AT, Filter(path="a.md"))
+    taking = replace(memory.tools["recall"], arguments={"tags": "{labels}"})
+    monkeypatch.setattr(memory, "tools", {**memory.tools, "recall": taking})
+    asked = Filter(("user", "project"), "a.md"), Filter((), "a.md"), Filter(("project",)), Filter(("user",)), Filter()
+    for where in asked:
+        memory.recall_where("queue", SHOP, 5, AT, where)
+    fitting = [[bool({*each} & {*labels}) for each in told[:3]] for labels in told[3:]]
+    first, none, every = [True, False, False], [False] * 3, [True] * 3
+    assert fitting == [first, first, every, none, every]
+    assert told[0][:2] == [name_scope(SHOP), label(Source(path="a.md"), confidence=0.75)]
+
+
 def test_a_list_of_previews_is_read_past_its_pages(memory: McpMemory) -> None:
     (first, *_) = memory.remember([item(f"fact number {at}") for at in range(201)])
     memory.remember([item("elsewhere", ORG)])
@@ -126,6 +152,7 @@ def test_each_mapping_of_ours_is_sound_short_and_of_a_package(path: Path) -> Non
     [
         ('tool = "keep"', 'tol = "keep"', "unknown key in [remember]: tol"),
         ("{{query:.250}}", "{{question}}", "unknown field in [recall]: question"),
+        ("traits = [", 'unsupported.filter = "none"\ntraits = [', "unknown capability: filter"),
         ("(?P<id>", "(?P<name>", "unknown group in [remember]: name"),
         ("(?P<id>", "(?P<id", "fake.toml: "),
         ('"ranked"', '"rated"', "unknown trait: rated"),
@@ -190,6 +217,12 @@ def lend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
             return stack.enter_context(closing(opened))
 
         yield open_by
+
+
+def test_a_mapping_says_why_a_capability_is_not_there(tmp_path: Path, lend: Lend) -> None:
+    lend('unsupported.expiry = "it keeps no dates"\n' + MAPPING)
+    support = Mcp().configured({"server": "other"}).support
+    assert (support["expiry"].note, support["deprecate"].note) == ("it keeps no dates", "no tool for it")
 
 
 def test_a_server_that_lists_nothing_and_reads_nothing_forgets_all_the_same(lend: Lend) -> None:
