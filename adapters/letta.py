@@ -1,9 +1,10 @@
 """Letta's V1 server through `letta-client`: an archive for each scope, passages as memories.
 
 The server gives every hit the score 0.0 and searches one archive at a time, so where several scopes apply their hits
-are merged by the cosine of the vectors that come back with them. It filters by tag only after it has cut at the limit:
-a scope cannot be a tag. An archive has no listing of its own; an agent that is attached to it, and never spoken to,
-lends it one.
+are merged by the cosine of the vectors that come back with them. It looks at tags only after it has cut at the limit,
+at most 100: what is wanted behind 100 nearer ones does not come. So a scope cannot be a tag, and filters and ends
+are held against the metadata of what comes; where too few of 100 fit, all are listed and ranked by their vectors. An
+archive has no listing of its own; an agent that is attached to it, and never spoken to, lends it one.
 """
 
 from __future__ import annotations
@@ -13,14 +14,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, quote, urlencode
 from uuid import uuid4
 
 from adapters import _postgres
-from adapters._base import release, sdk
+from adapters._base import moment, release, sdk
 from adapters._capture import PIECES, by_piece, observe_with
 from adapters._postgres import INSTALL, TOP
 from harness.adapter import (
@@ -28,6 +28,7 @@ from harness.adapter import (
     Ack,
     BaseAdapter,
     BaseMemory,
+    Filter,
     Hit,
     Item,
     Layer,
@@ -41,6 +42,7 @@ from harness.adapter import (
     Usage,
     applies,
     embed,
+    fits,
 )
 
 SERVER = "0.16.8"
@@ -85,7 +87,13 @@ def scope_of(name: str) -> Scope:
 
 
 def metadata(item: Item) -> dict[str, Any]:
-    return {**asdict(item.source or Source()), "kind": item.kind, "confidence": item.confidence}
+    ends = None if item.expires is None else moment(item.expires)
+    return {**asdict(item.source or Source()), "kind": item.kind, "confidence": item.confidence, "ends": ends}
+
+
+def holds(data: Any, at: str) -> bool:
+    """Whether what has this metadata has not ended by then."""
+    return data.get("ends") is None or data["ends"] > moment(at)
 
 
 def content(text: str, at: datetime, data: Any) -> str:
@@ -104,6 +112,12 @@ def hit(passage: Any, scope: Scope) -> Hit:
         scope=scope,
         confidence=data.get("confidence"),
     )
+
+
+def lets_through(where: Filter, each: Hit, data: Any) -> bool:
+    """Whether a filter does, of a memory with this metadata."""
+    told = Item(each.text, each.scope or Scope(), "", data.get("kind", ""), each.source, each.confidence)
+    return fits(told, where)
 
 
 class Store(BaseMemory):
@@ -227,17 +241,32 @@ class LettaMemory(Store):
         return [made[each].pop() for each in wanted]
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        return self.recall_where(query, scope, k, at, Filter())
+
+    def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
         if not query.strip() or k < 1:
             return []
-        found = []
-        for where, archive in self.holding_at(scope):
-            hits = self.client.passages.search(query=query, archive_id=archive, limit=min(k, PAGE))
-            found.append([(hit(each.passage, where), each.passage.embedding) for each in hits])
-        if len(found := [hits for hits in found if hits]) < 2:
-            return [each for hits in found for each, _ in hits]
+
+        def fitting(passage: Any) -> bool:
+            data = passage.metadata or {}
+            return holds(data, at) and lets_through(where, hit(passage, scope), data)
+
+        found = [(place, self._search(query, archive, k, fitting)) for place, archive in self.holding_at(scope)]
+        rows = [(passage, place) for place, passages in found for passage in passages]
+        if sum(1 for _, passages in found if passages) > 1:
+            (asked,) = embed(self.space, [query])
+            rows.sort(key=lambda row: -cosine(asked, row[0].embedding))
+        return [hit(*row) for row in rows[:k]]
+
+    def _search(self, query: str, archive: str, k: int, fitting: Callable[[Any], bool]) -> list[Any]:
+        """The passages that fit, nearest first: of k, of the most that a search gives, or of all."""
+        for limit in (min(k, PAGE), PAGE):
+            rows = self.client.passages.search(query=query, archive_id=archive, limit=limit)
+            found = [each.passage for each in rows if fitting(each.passage)]
+            if len(found) >= k or len(rows) < limit:
+                return found
         (asked,) = embed(self.space, [query])
-        ranked = sorted(chain(*found), key=lambda each: cosine(asked, each[1]), reverse=True)
-        return [each for each, _ in ranked[:k]]
+        return sorted(filter(fitting, self.listed(archive)), key=lambda each: -cosine(asked, each.embedding))
 
     def entries(self, scope: Scope) -> list[Hit]:
         return [hit(passage, scope) for archive in self.exactly(scope) for passage in self.listed(archive)]
@@ -295,6 +324,10 @@ class Letta(BaseAdapter):
         "get": "read through the listing: a passage cannot be asked for by its id",
         "supersede": "add, then delete, not atomic",
         "source": "echoed: stored as the passage's metadata",
+        **dict.fromkeys(
+            ("expiry", *FILTERS),
+            "by the metadata of the 100 nearest; where too few fit, all are listed and ranked by their vectors",
+        ),
         **COMPACT,
         **dict.fromkeys(
             ("scope_org", "scope_repo", "scope_branch", "scope_user"),
@@ -307,8 +340,7 @@ class Letta(BaseAdapter):
         "snapshot": "no versions of an archive; an export leaves its passages out",
         "restore": "no versions of an archive",
         "abstains": "no threshold, and every score is 0.0: always the k nearest, however far",
-        "expiry": "not in the API",
-        **dict.fromkeys(FILTERS, "a search filters by tags and dates, and by no metadata"),
+        "deprecate": "no call changes a passage's tags or metadata; a copy with a mark has another id",
         "extracts": "stores what it is told, word for word",
     }
 

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from adapters._postgres import TOP
 from adapters.letta import KEY, PAGE, Letta, archive_name, scope_of, server
 from adapters.letta_blocks import LettaBlocks
-from harness.adapter import Adapter, Scope, Space
+from harness.adapter import Adapter, Filter, Scope, Source, Space
 from harness.backend import client
 from harness.backend.client import Deadlines, MemoryFault
 from harness.backend.servers import Service
@@ -208,6 +208,19 @@ class TestLetta:
         memory.remember([item("ship", Scope(repo=f"repo-{at}")) for at in (0, PAGE, PAGE + 4)])
         counts = [len(memory.entries(Scope(repo=f"repo-{at}"))) for at in (0, 1, PAGE, PAGE + 3, PAGE + 4)]
         assert counts == [2, 1, 2, 1, 2]
+
+    def test_what_is_asked_for_is_found_behind_more_than_a_search_gives(
+        self, opened: Callable[[], client.RemoteMemory]
+    ) -> None:
+        memory = opened()
+        ended = [item(f"ship blimp {at}", expires=AT) for at in range(PAGE + 5)]
+        memory.remember([*ended, item("ship", source=Source(path="docs/a.md")), item("ship raft boat tug")])
+        found = memory.recall("ship blimp", SHOP, 5, AT)
+        assert [hit.text for hit in found] == ["ship", "ship raft boat tug"]
+        earlier = memory.recall("ship blimp", SHOP, 5, "2026-02-01T10:00:00+00:00")
+        assert len(earlier) == 5 and "ship" not in {hit.text for hit in earlier}
+        kept = memory.recall_where("ship blimp", SHOP, 5, "2026-02-01T10:00:00+00:00", Filter(path="docs/a.md"))
+        assert [hit.text for hit in kept] == ["ship"]
 
     def test_two_stores_of_one_server_share_nothing(
         self, store: Space, opened: Callable[[], client.RemoteMemory], tmp_path: Path
