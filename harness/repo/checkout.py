@@ -149,6 +149,15 @@ class Repo:
                 self._traces[key] = self._follow(cited.strip(), commit, path, line, head)
             return self._traces[key]
 
+    def rename(self, commit: str, path: str, head: str) -> str:
+        """What a file of a commit is called at `head`, or was when it went; by git's own detection of renames."""
+        later = self.history.list_later(commit, head)
+        with self._lock:
+            changes = self._find_changes(later)
+        for each in later:
+            path = changes[each].renamed.get(path, path)
+        return path
+
     @contextmanager
     def worktree(self, commit: str) -> Iterator[Path]:
         """A private checkout in a temporary folder: the branch of `commit` at it, history up to there, nothing later.
@@ -301,10 +310,7 @@ class Repo:
         here = nearest(path) if path in files else None
         if here is not None:
             return Trace("same" if here == line else "moved", path, here)
-        renamed, later = path, self.history.list_later(commit, head)
-        changes = self._find_changes(later)
-        for each in later:
-            renamed = changes[each].renamed.get(renamed, renamed)
+        renamed = self.rename(commit, path, head)
         there = nearest(renamed) if renamed in files else None
         if there is not None:
             return Trace("renamed", renamed, there)

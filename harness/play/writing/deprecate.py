@@ -39,6 +39,8 @@ class DeprecateOnCommit(OnCommit, Deprecate):
             return
         self.follow([new])
         yield from self.replace(session, new, self.memory_session.ids[old.name])
+        if self.is_stored(old.name):
+            self.heirs[old.name], self.left = new.name, True
 
     def retire(self, session: Session, gone: Sequence[Written]) -> Iterator[Event]:
         return retire_written(self.memory_session, session, "gone", gone, "deprecate")

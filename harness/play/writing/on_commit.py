@@ -1,8 +1,9 @@
 """`on-commit`: a hook that looks, at each new commit, at the memories whose cited line it touched.
 
 A line that moved: the memory cites the new place. A line that was replaced by one that differs in one stretch of words,
-and the memory says the old words: they are replaced in it, too. A line that is gone otherwise: the memory is deleted.
-What cites no line is never touched.
+and the memory says the old words: they are replaced in it, too. A line that is gone otherwise: the memory is deleted,
+and no revert brings it back. What cites no line is never touched. What fails is tried again when the next session
+begins.
 """
 
 from __future__ import annotations
@@ -27,12 +28,21 @@ _TOKEN = re.compile(rf"{_WORD.pattern}|[^\w\s]")
 
 
 class OnCommit(Way):
-    """Follows the memories that cite a line of the repository."""
+    """Follows the memories that cite a line of the repository.
+
+    Attributes:
+        cited: The memories that it looks at, by their names.
+        heirs: The names of memories that could not be taken away -> of what was written in their place.
+        tips: The commit of each branch up to which all is done.
+        left: Whether something failed at this commit.
+    """
 
     def __init__(self, memory_session: MemorySession) -> None:
         super().__init__(memory_session)
-        self._cited: dict[str, Written] = {}
-        self._seen = ""
+        self.cited: dict[str, Written] = {}
+        self.heirs: dict[str, str] = {}
+        self.tips: dict[str, str] = {}
+        self.left = False
         self._rewritten = 0
 
     def take(self, session: Session, written: Sequence[Written]) -> Generator[Event, None, list[Written]]:
@@ -42,57 +52,67 @@ class OnCommit(Way):
 
     def follow(self, written: Sequence[Written]) -> None:
         """Looks, from now on, at the lines that these cite."""
-        self._cited |= {each.name: each for each in written if Cited.of(each)}
+        self.cited |= {each.name: each for each in written if Cited.of(each)}
 
     def begin(self, session: Session) -> Iterator[Event]:
-        if session.commit == self._seen:
+        repo, here = self.memory_session.tools.repo, self.name_branch(session)
+        if here in self.tips and repo.contains(self.tips[here], session.commit):
             return
-        self._seen = session.commit
-        gone = []
-        for written in [each for each in self._cited.values() if self._concerns(each, session)]:
+        self.left, gone = False, []
+        for written in [each for each in self.cited.values() if self.concerns(each, session)]:
             cited = Cited.of(written)
             assert cited is not None, "only these are kept"
-            trace = self.memory_session.tools.repo.trace(*cited, session.commit)
-            if trace.state in ("moved", "renamed") and trace.path is not None:
+            trace = repo.trace(*cited, session.commit)
+            if self.is_stored(self.heirs.get(written.name, "")):  # an earlier session ended in the middle
+                gone.append(written)
+            elif trace.path is not None and (trace.state != "same" or not repo.contains(session.commit, cited.commit)):
                 source = Source(session.commit, trace.path, trace.line, _name_session(written))
                 moved = replace(written, item=replace(written.item, source=source))
                 yield from self.exchange(session, written, moved)
-            elif trace.state == "gone" and (changed := self._rewrite(session, written, cited)):
+            elif trace.state == "gone" and (changed := self.rewrite(session, written, cited)):
                 yield from self.exchange(session, written, changed)
             elif trace.state == "gone":
                 gone.append(written)
         yield from self.retire(session, gone)
+        if not self.left and not any(self.is_stored(each.name) for each in gone):
+            self.tips[here] = session.commit
+
+    def name_branch(self, session: Session) -> str:
+        """The branch that is checked out, as the story says or as the commit tells."""
+        at = self.memory_session.scenario.place(session).branch
+        return at or self.memory_session.tools.repo.history.find_branch(session.commit)
 
     def retire(self, session: Session, gone: Sequence[Written]) -> Iterator[Event]:
         """Takes away what cites a line that is gone."""
         return retire_written(self.memory_session, session, "gone", gone)
 
-    def _concerns(self, written: Written, session: Session) -> bool:
-        """Whether the commit goes on from the cited one, on the branch where the memory holds, and it is stored."""
-        repo, cited = self.memory_session.tools.repo, Cited.of(written)
-        branch = written.item.scope.branch or MAIN
-        return (
-            cited is not None
-            and self.is_stored(written.name)
-            and repo.history.find_branch(session.commit) == branch
-            and repo.contains(session.commit, cited.commit)
-        )
+    def concerns(self, written: Written, session: Session) -> bool:
+        """Whether it is stored and holds on this branch, and its commit led to this one, or did to the branch before
+        a force-push replaced that history."""
+        repo, cited, here = self.memory_session.tools.repo, Cited.of(written), self.name_branch(session)
+        if cited is None or not self.is_stored(written.name) or here != (written.item.scope.branch or MAIN):
+            return False
+        before = self.tips.get(here, session.commit)
+        replaced = not repo.contains(session.commit, before) and repo.contains(before, cited.commit)
+        return replaced or repo.contains(session.commit, cited.commit)
 
     def exchange(self, session: Session, old: Written, new: Written) -> Iterator[Event]:
-        """The memory is replaced; if that fails, the old one is looked at again at the next commit."""
+        """The memory is replaced; if that fails, the old one is looked at again."""
         ids = self.memory_session.ids.pop(old.name)
         yield from self.memory_session.write(session, "learn", [new], replaces=ids)
         if self.memory_session.ids.get(new.name):
-            del self._cited[old.name]
+            del self.cited[old.name]
             self.follow([new])
         else:
             self.memory_session.ids[old.name] = ids
+            self.left = True
 
-    def _rewrite(self, session: Session, written: Written, cited: Cited) -> Written | None:
+    def rewrite(self, session: Session, written: Written, cited: Cited) -> Written | None:
         """The memory in the words of the line that stands there now; None: that is not mechanical."""
         repo = self.memory_session.tools.repo
+        path = repo.rename(cited.commit, cited.path, session.commit)
         old, before = repo.line(*cited) or "", repo.files(cited.commit).get(cited.path, "").splitlines()
-        now = repo.files(session.commit).get(cited.path, "").splitlines()
+        now = repo.files(session.commit).get(path, "").splitlines()
         new = [(at, line) for at, line in enumerate(now, 1) if line not in before]
         near = max(new, key=lambda each: (_compare(old, each[1]), -abs(each[0] - cited.line)), default=None)
         if near is None or _compare(old, near[1]) < LIKE:
@@ -101,7 +121,7 @@ class OnCommit(Way):
         if words is None or len(re.findall(_match_words(words[0]), written.item.text)) != 1:
             return None
         text = re.sub(_match_words(words[0]), lambda _: words[1], written.item.text)
-        source = Source(session.commit, cited.path, near[0], _name_session(written))
+        source = Source(session.commit, path, near[0], _name_session(written))
         self._rewritten += 1
         item = replace(written.item, text=text, source=source, at=session.at.isoformat())
         return Written(name=f"rewritten:{session.id}:{self._rewritten}", item=item)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import get_args
+from types import SimpleNamespace
+from typing import cast, get_args
 
 import pytest
 from hypothesis import given
@@ -15,16 +17,19 @@ from harness import paths
 from harness.adapter import Ack, Item
 from harness.backend.client import MemoryFault
 from harness.log.events import Recalled, Retired, Withheld, Wrote
+from harness.log.parts import Written
 from harness.log.reader import Log
 from harness.metrics.dropped import find_drops, true_memories_dropped
 from harness.metrics.faults import of_trial
 from harness.metrics.view import Record, View
 from harness.model.backend import Fault
+from harness.model.scenario import Session
 from harness.model.trial import NEEDS, Measured, NotMeasured, WritePolicy
+from harness.play.session import MemorySession
 from harness.play.writing import matched
 from harness.play.writing.expire import LIFETIMES
 from harness.play.writing.on_commit import find_change
-from harness.play.writing.reviewed import SURE
+from harness.play.writing.reviewed import SURE, Reviewed
 from tasks import loader
 from tests.support.fakes import FakeHost, FakeMemory
 from tests.support.story_player import Stage
@@ -180,10 +185,11 @@ def test_a_hook_that_fails_keeps_the_old_memory_and_tries_again(small: Stage, tm
     assert "m1" in retired.ids and "m1" not in where.items
 
 
-def test_what_a_hook_could_not_delete_is_told_with_its_fault_and_stays(small: Stage, tmp_path: Path) -> None:
+def test_what_a_hook_could_not_delete_is_deleted_in_the_next_session(small: Stage, tmp_path: Path) -> None:
     log, where = play(small, tmp_path, "on-commit", faults={"forget": [("raised", True)]})
-    (retired,) = log.list_events(Retired)
-    assert retired.said is None and retired.fault is not None and set(retired.ids) <= where.items.keys()
+    failed, again = log.list_events(Retired)
+    assert failed.said is None and failed.fault is not None
+    assert again.ids == failed.ids and again.said and set(again.ids).isdisjoint(where.items), "at the same commit"
     assert [(each.op, each.kind, each.count) for each in of_trial(log)] == [("forget", "raised", 1)]
 
 
@@ -267,6 +273,27 @@ def test_what_is_unsure_waits_until_it_is_confirmed(unsure: Stage, tmp_path: Pat
         if each.item.confidence is not None and each.item.confidence < SURE
     ]  # fmt: skip
     assert set(at_once) < {each.name for each in withheld}, "some are confirmed, and some never"
+
+
+def test_a_session_does_not_confirm_itself_by_what_it_tells_later(small: Stage, tmp_path: Path) -> None:
+    (fact,) = (each for each in small.scenario.facts if each.id == "approver")
+    hunch = Written(
+        "hunch", Item(fact.plain.text, small.scenario.scope, "2024-01-02T12:00:00+00:00", "project", confidence=0.1)
+    )
+    told = replace(hunch, name="told", item=replace(hunch.item, confidence=0.9))
+    monday, tuesday, *_ = small.scenario.sessions
+    way = Reviewed(cast(MemorySession, SimpleNamespace(tools=SimpleNamespace(classifier=small.story.classifier))))
+    assert take(way, monday, [hunch]) == [] and take(way, monday, [told]) == [told]
+    assert take(way, tuesday, [told]) == [hunch, told]
+
+
+def take(way: Reviewed, session: Session, written: Sequence[Written]) -> list[Written]:
+    steps = way.take(session, written)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return list(end.value)
 
 
 # --- matched ---------------------------------------------------------------------------------------------------------
