@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from itertools import count, groupby
@@ -25,7 +25,7 @@ from harness.model.backend import Backend, Fault
 from harness.model.facts import CANARY, STRATA, Fact, Remark
 from harness.model.job import Job
 from harness.model.scenario import Forget, Learn, Probe, Remember, Scenario, Session, Step
-from harness.model.trial import NEEDS, ReadPolicy, Trial
+from harness.model.trial import NEEDS, ReadPolicy, Trial, WritePolicy
 from harness.play import filtering, noise, readers, story_deletion, writing
 from harness.play.drafting import Kept, draft_memories
 from harness.play.questions import Questions
@@ -70,7 +70,11 @@ def _cut(part: Part, session: Session) -> list[Chunk]:
 
 
 def play(
-    part: Part, store: Store[Handle] | None, tools: Tools, meter: Meter | None = None
+    part: Part,
+    store: Store[Handle] | None,
+    tools: Tools,
+    meter: Meter | None = None,
+    ways: Mapping[WritePolicy | None, type[writing.Way]] = writing.WAYS,
 ) -> Generator[Event, None, None]:
     """The events of a trial, `closed` included, whatever the backend does. Without a store: the cold arm."""
     backend = store.backend if store else None
@@ -96,7 +100,7 @@ def play(
     try:
         _check_out(memory_session, part.scenario.sessions[0])
         memory_session.open()
-        yield from Warm(memory_session).story()
+        yield from Warm(memory_session, ways[part.trial.write_policy]).story()
         memory_session.close()
         yield Closed(status="complete", stored=memory_session.weigh())
     except Lost as lost:
@@ -133,12 +137,12 @@ def _play_cold(part: Part, tools: Tools) -> Iterator[Event]:
 class Warm:
     """The story as it is told to one memory."""
 
-    def __init__(self, memory_session: MemorySession) -> None:
+    def __init__(self, memory_session: MemorySession, way: type[writing.Way]) -> None:
         self._memory_session = memory_session
         self._scenario, self._trial = memory_session.scenario, memory_session.trial
         self._noise = list(memory_session.part.noise)
         self._fed = set[str]()
-        self._way = writing.WAYS[self._trial.write_policy](memory_session)
+        self._way = way(memory_session)
 
     def story(self) -> Iterator[Event]:
         memory_session = self._memory_session

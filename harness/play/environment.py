@@ -25,7 +25,7 @@ from harness.log.folder import Folder
 from harness.log.redaction import Redactor
 from harness.machine import leftovers
 from harness.model.job import Decision
-from harness.model.trial import Chat, Trial
+from harness.model.trial import Chat, Trial, WritePolicy
 from harness.play import readers
 from harness.play.backends import DEADLINES, Playable
 from harness.play.children import Children
@@ -33,6 +33,7 @@ from harness.play.readers import AskModel
 from harness.play.readers.scripted import find_option
 from harness.play.store import Handle, Store
 from harness.play.story import Story
+from harness.play.writing import WAYS, Way
 from harness.repo.checks import WorkTrees
 from harness.text.classify import Classifier
 
@@ -50,6 +51,7 @@ class Settings:
         answerer: What they are called.
         keep: Stores stay below the root.
         embedder: None where no store embeds anything.
+        ways: How agents write; other ones only to prove that measures see them.
     """
 
     root: Path
@@ -61,6 +63,7 @@ class Settings:
     answerer: str = ""
     deadlines: Deadlines = DEADLINES
     keep: bool = False
+    ways: Mapping[WritePolicy | None, type[Way]] = field(default_factory=lambda: WAYS)
 
     @property
     def redactor(self) -> Redactor:

@@ -80,7 +80,11 @@ def _find_story(trial: Trial, environment: Environment) -> Path:
         _lend_chat(trial, environment.stores) as (ask_model, asked),
         Writer(path, environment.blobs.redactor) as log,
         trouble.fence(log, Closed, environment.blobs, lambda: environment.control.stopping),
-        closing(engine.play(part, host, _make_tools(trial, environment, classifier, ask_model), meter)) as events,
+        closing(
+            engine.play(
+                part, host, _make_tools(trial, environment, classifier, ask_model), meter, environment.settings.ways
+            )
+        ) as events,
     ):
         for event in events:
             if environment.control.stopping:  # what comes now may be our own doing: the trial is played again

@@ -1,7 +1,8 @@
 """How planted faults are played: every drill small, and one story, as a run plays them, in child processes.
 
-The story is the one whose measures are those of the trusting reader of a curated memory. What was played before under
-the same conditions is taken from a cache of its own. No score is computed here.
+The measures of the story are those of the trusting reader, of a curated memory unless the fault is one of another way
+of writing. What was played before under the same conditions is taken from a cache of its own. No score is computed
+here.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from harness.log.reader import Log, Outline
 from harness.log.transcript import Transcript
 from harness.log.trial_cache import TrialCache
 from harness.model.drill import DrillTrial
-from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, SCRIPTED, Trial, WritePolicy
+from harness.model.trial import DEFAULT_BUDGET, DEFAULT_K, SCRIPTED, Trial, WritePolicy, digest
 from harness.play import drills, sources
 from harness.play.backends import Playable
 from harness.play.children import Children
@@ -32,6 +33,7 @@ from harness.play.environment import Environment, Settings, Stores
 from harness.play.reuse import Reuse
 from harness.play.story import Story
 from harness.play.trial import load, play_trial
+from harness.play.writing import WAYS, Way
 from harness.selftest import local
 from harness.selftest.local import LocalStores, PaperWorkTrees, require_whole
 from harness.selftest.proof import SEED
@@ -99,12 +101,20 @@ class FaultPlayer:
         trials = [_make_trial(None, self._story, None), *(_make_trial(each, self._story, "append") for each in ORACLES)]
         return list(self._play(trials, lambda: nullcontext(LocalStores())))
 
-    def play(self, name: str, older: str = "", families: Container[str] = EVERY) -> list[Play]:
+    def play(
+        self,
+        name: str,
+        older: str = "",
+        families: Container[str] = EVERY,
+        write: WritePolicy = "curated",
+        way: type[Way] | None = None,
+    ) -> list[Play]:
         """Every drill but that of random sequences, of which docs/promises.md tells; then the story.
 
         Args:
             older: The release whose stores it takes over; without one, drills of that are left out.
             families: Drills, and `STORY`, that are played.
+            way: Writes instead of the sound way of that name.
         """
         drilled = [
             DrillTrial(backend=name, drill=each.name, size=each.least, seed=SEED, k=DEFAULT_K,
@@ -112,11 +122,15 @@ class FaultPlayer:
             for each in drills.ALL.values()
             if each.name in families and (older or not each.hands_over)
         ]  # fmt: skip
-        story_trials = [_make_trial(name, self._story, "curated")] * (STORY in families)
-        return list(self._play([*drilled, *story_trials], self._open_children))
+        story_trials = [_make_trial(name, self._story, write)] * (STORY in families)
+        ways = {**WAYS, write: way} if way else WAYS
+        return list(self._play([*drilled, *story_trials], self._open_children, ways))
 
     def _play(
-        self, trials: Sequence[Trial | DrillTrial], lend: Callable[[], AbstractContextManager[Stores]]
+        self,
+        trials: Sequence[Trial | DrillTrial],
+        lend: Callable[[], AbstractContextManager[Stores]],
+        ways: Mapping[WritePolicy | None, type[Way]] = WAYS,
     ) -> Iterator[Play]:
         """Plays faults in this order; stores are lent for what no earlier self-test has left."""
         environment = None
@@ -127,7 +141,8 @@ class FaultPlayer:
                     continue
                 if environment is None:
                     stores = stack.enter_context(lend())
-                    environment = stack.enter_context(Environment(self._settings, stores=stores, work_trees=PAPER))
+                    settings = replace(self._settings, ways=ways)
+                    environment = stack.enter_context(Environment(settings, stores=stores, work_trees=PAPER))
                 log = require_whole(load(trial, play_trial(trial, environment), environment.blobs))
                 if self._reuse:
                     self._reuse.keep(trial, log)
@@ -144,10 +159,15 @@ class FaultPlayer:
         return Children.opened(self._gateway, self._root, self._settings.deadlines, Embedder.dims)
 
 
-def describe(name: str, reference: str) -> Playable:
-    """An adapter of ours under another name, as it describes itself in this process."""
+def describe(name: str, reference: str, way: str = "") -> Playable:
+    """An adapter of ours under another name, as it describes itself in this process.
+
+    Args:
+        way: The module of the way in which is written to it, if that is a faulty one: it is part of its source.
+    """
     made = local.make_playable(reference)
     source = sources.digest_module(reference.partition(":")[0])
+    source = digest([source, sources.digest_module(way)]) if way else source
     return replace(
         made,
         entry=AdapterEntry(name, reference, control=False),
@@ -156,8 +176,8 @@ def describe(name: str, reference: str) -> Playable:
     )
 
 
-def load_story(cache: Path) -> Story:
-    ((scenario, repo),) = loader.load(loader.find(paths.TASKS, (SCENARIO,)), paths.FIXTURES, cache)
+def load_story(cache: Path, name: str = SCENARIO) -> Story:
+    ((scenario, repo),) = loader.load(loader.find(paths.TASKS, (name,)), paths.FIXTURES, cache)
     return Story(scenario, repo)
 
 

@@ -13,13 +13,14 @@ from harness.machine.modules import import_all
 from harness.metrics.trust import BY_CHANCE
 from harness.metrics.trust.speed import UNSTEADY
 from harness.model.results import count_reused
-from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured
-from harness.selftest import allowed, planted
+from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured, WritePolicy
+from harness.selftest import allowed, planted, planted_ways
 from harness.selftest.planted import base
-from harness.selftest.planted.base import Planted
+from harness.selftest.planted.base import REFERENCE, Planted
+from harness.selftest.planted_ways import PlantedWay
 from harness.selftest.proof import Breach
 
-FAULTS: tuple[type[Planted], ...] = tuple(
+STORES: tuple[type[Planted], ...] = tuple(
     fault
     for module in import_all(planted.__name__, planted.__path__)
     for fault in vars(module).values()
@@ -28,6 +29,12 @@ FAULTS: tuple[type[Planted], ...] = tuple(
 )
 """The classes of every module of that package that a measure can see; a name that begins with an underscore is of one
 for others to build on."""
+WAYS: tuple[type[PlantedWay], ...] = tuple(
+    fault
+    for fault in vars(planted_ways).values()
+    if isinstance(fault, type) and issubclass(fault, PlantedWay) and fault.must
+)
+FAULTS: tuple[type[Planted | PlantedWay], ...] = (*STORES, *WAYS)
 
 SLACK = 1e-9
 TIME = "seconds"
@@ -42,7 +49,7 @@ FLAGS: tuple[Move, ...] = ("worse", "failed", "other")
 
 @dataclass(frozen=True)
 class PlantedFault:
-    """A backend with one bug.
+    """A backend with one bug, or a way of writing with one, to a sound backend.
 
     Attributes:
         must: Measures that flag it.
@@ -50,6 +57,9 @@ class PlantedFault:
         never: Measures that it was made to deceive, and that must not be better than the reference's.
         untold: Measures that have to say that it cannot be told.
         older: The release whose stores it takes over; empty: drills of that are not played.
+        write: How its story is written.
+        story: Another than that of all faults of stores.
+        way: The class in `planted_ways` that writes; empty: the sound one.
     """
 
     name: str
@@ -60,6 +70,9 @@ class PlantedFault:
     never: tuple[str, ...] = ()
     older: str = ""
     untold: tuple[str, ...] = ()
+    write: WritePolicy = "curated"
+    story: str = ""
+    way: str = ""
 
 
 @dataclass(frozen=True)
@@ -104,7 +117,8 @@ class FaultNameError(Exception):
 
 def list_planted(names: Sequence[str] = ()) -> tuple[PlantedFault, ...]:
     """All planted faults that this machine can hold off, or those of these names. Raises FaultNameError."""
-    known = {made.__name__: made for made in FAULTS if not made.contained or find_degree() != "module path only"}
+    held = find_degree() != "module path only"
+    known = {made.__name__: made for made in FAULTS if issubclass(made, PlantedWay) or held or not made.contained}
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=3)
@@ -114,8 +128,12 @@ def list_planted(names: Sequence[str] = ()) -> tuple[PlantedFault, ...]:
     return tuple(_describe(known[name], tuple(may.get(name, ()))) for name in dict.fromkeys(names or known))
 
 
-def _describe(made: type[Planted], may: tuple[str, ...]) -> PlantedFault:
+def _describe(made: type[Planted | PlantedWay], may: tuple[str, ...]) -> PlantedFault:
     bug = " ".join((made.__doc__ or "").split())
+    if issubclass(made, PlantedWay):
+        return PlantedFault(
+            made.__name__, REFERENCE, bug, made.must, may, write=made.write, story=made.story, way=made.__name__
+        )
     adapter = f"{made.__module__}:{made.__name__}"
     return PlantedFault(made.__name__, adapter, bug, made.must, may, made.never, made.older, made.untold)
 

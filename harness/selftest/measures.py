@@ -32,8 +32,8 @@ from harness.log.trial_cache import TrialCache
 from harness.machine import leftovers
 from harness.metrics import trust
 from harness.model.backend import SOUND
-from harness.model.trial import Definition, Measure, Spec, digest
-from harness.selftest import fault_player, faults
+from harness.model.trial import Definition, Measure, Spec, WritePolicy, digest
+from harness.selftest import fault_player, faults, planted_ways
 from harness.selftest.fault_player import EVERY, STORY, FaultPlayer, Play
 from harness.selftest.faults import FaultRow, Matrix, PlantedFault
 
@@ -51,13 +51,16 @@ BESIDE = 12
 
 
 class Contender(NamedTuple):
-    """A backend that is measured: its adapter, that of the release whose stores it takes over, if there is one, and the
-    families that it plays."""
+    """A backend that is measured: its adapter, that of the release whose stores it takes over, if there is one, the
+    families that it plays, how its story is written, which that is and who writes it where the fault says so."""
 
     name: str
     adapter: str
     older: str
     families: frozenset[str]
+    write: WritePolicy = "curated"
+    story: str = ""
+    way: str = ""
 
 
 class Bench(NamedTuple):
@@ -102,9 +105,11 @@ def prove(
     sound = registry.find(Spec(adapter=SOUND)).reference
     assert sound is not None
     contenders = [Contender(SOUND, sound, sound, EVERY)]
+    for name, each in {_name_sound(each): each for each in planted if each.way}.items():
+        contenders.append(Contender(name, sound, "", frozenset({STORY}), each.write, each.story))
     for each in planted:
-        families = EVERY if every_drill else choose_families(each)
-        contenders.append(Contender(each.name, each.adapter, each.older, families))
+        families = EVERY if every_drill and not each.way else choose_families(each)
+        contenders.append(Contender(each.name, each.adapter, each.older, families, each.write, each.story, each.way))
     bench = Bench(tuple(contenders), cache, fresh)
     found = dict[str, Reached]()
     with ProcessPoolExecutor(min(jobs or (os.cpu_count() or 1) + 1, len(contenders)), get_context("spawn")) as pool:
@@ -125,16 +130,25 @@ def prove(
 
 
 def _judge(planted: Sequence[PlantedFault], found: Mapping[str, Reached]) -> tuple[FaultRow, ...]:
-    sound = found[SOUND].measures
-    return tuple(faults.judge(each, sound, found[each.name].measures, DEFINITIONS, FAMILIES) for each in planted)
+    return tuple(
+        faults.judge(each, found[_name_sound(each)].measures, found[each.name].measures, DEFINITIONS, FAMILIES)
+        for each in planted
+    )
+
+
+def _name_sound(fault: PlantedFault) -> str:
+    """The reference that plays what the fault plays."""
+    return f"{SOUND}-{fault.write}-{fault.story.rpartition('/')[2]}" if fault.way else SOUND
 
 
 def choose_families(fault: PlantedFault) -> frozenset[str]:
     """The drills (and the story) that have to flag a fault, and one in `BESIDE` of the others, drawn by its name.
 
     Each of the others shows that a fault moves nothing that it should not. Hundreds of faults spread over them, so that
-    each drill still meets some two dozen of them.
+    each drill still meets some two dozen of them. No drill is written in a way.
     """
+    if fault.way:
+        return frozenset({STORY})
     named = {FAMILIES.get(name, name) for name in (*fault.must, *fault.never, *fault.untold)}
     drawn = {each for each in EVERY if int(digest([fault.name, each])[:8], 16) % BESIDE == 0}
     return frozenset(named | drawn)
@@ -144,15 +158,16 @@ def _forget_breaches(kept: TrialCache, rows: Sequence[FaultRow], found: Mapping[
     """What was compared in vain is played again the next time, that of the reference, too."""
     for row in rows:
         for family in {FAMILIES[each.key] for each in row.breaches if each.key in FAMILIES}:
-            for name in (row.fault.name, SOUND):
+            for name in (row.fault.name, _name_sound(row.fault)):
                 if key := found[name].keys.get(family):
                     kept.forget(key)
     kept.prune()
 
 
 def _measure(bench: Bench, contender: Contender) -> Reached:
-    player = _open_player(bench)
-    plays = player.play(contender.name, contender.older, contender.families)
+    player = _open_player(bench, contender.story or fault_player.SCENARIO)
+    way = getattr(planted_ways, contender.way) if contender.way else None
+    plays = player.play(contender.name, contender.older, contender.families, contender.write, way)
     families = {_name_family(each): each for each in plays}
     return Reached(
         score(plays, player.controls),
@@ -183,8 +198,8 @@ def score(plays: Sequence[Play], controls: Sequence[Play]) -> Mapping[str, Measu
 
 
 @lru_cache
-def _open_player(bench: Bench) -> FaultPlayer:
-    """One for all plays of a process, which ends with it."""
+def _open_player(bench: Bench, scenario: str) -> FaultPlayer:
+    """One for all plays of a story in a process, which ends with it."""
     if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
         tempfile.tempdir = str(MEMORY)
     stack = ExitStack()
@@ -192,10 +207,10 @@ def _open_player(bench: Bench) -> FaultPlayer:
     root = stack.enter_context(leftovers.make_temporary())
     embeddings = stack.enter_context(closing(EmbeddingCache(bench.cache / "embeddings.sqlite", Embedder())))
     gateway = stack.enter_context(Gateway(embeddings, StandIn()))
-    references = {each.name: each.adapter for each in bench.contenders}
-    references |= {each.older: each.older for each in bench.contenders if each.older}
-    playables = {name: fault_player.describe(name, reference) for name, reference in references.items()}
-    story = fault_player.load_story(bench.cache)
+    references = [(each.name, each.adapter, planted_ways.__name__ if each.way else "") for each in bench.contenders]
+    references += [(each.older, each.older, "") for each in bench.contenders if each.older]
+    playables = {name: fault_player.describe(name, *rest) for name, *rest in dict.fromkeys(references)}
+    story = fault_player.load_story(bench.cache, scenario)
     player = FaultPlayer(story, root, gateway, playables, kept=bench.kept, fresh=bench.fresh)
     gc.collect()
     gc.freeze()  # what all plays share is not looked through after each of them

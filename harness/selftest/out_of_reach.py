@@ -55,6 +55,15 @@ OUT_OF_REACH: Mapping[str, str] = {
             "MarksLeaveOutTheEnded",
         ),
         "sequences mark nothing as ended"),
+    **dict.fromkeys(
+        (
+            "FollowsOneOfAFile", "DeletesWhatMoved", "StopsAfterTheFirst", "WritesBesideTheOld", "ChangesTheSourceOnly",
+            "FollowsEveryBranch", "KeepsWhatIsGone", "RenewsAtEachSession", "ExpiresAllByOneRule", "ExpiresByToday",
+            "CountsMonthsAsWeeks", "LetsNothingThrough", "ForgetsWhatWaits", "DoubtsWhatIsNotRated",
+            "ReplacesTheFirstFound", "ReplacesTheSameFile", "ReplacesAllAlike", "ReplacesNothing",
+        ),
+        "ways of writing: the store is sound, and sequences are nobody's memory",
+    ),
     "CompactsTooMuch": "sequences delete few memories by id in one store",
     "RemembersInHistory": "the contract does not say that the history of a deleted memory is empty",
     "KeepsTheFirstDate": "the contract does not say which date an updated memory has",

@@ -29,12 +29,12 @@ class Expire(Way):
 
     def __init__(self, memory_session: MemorySession) -> None:
         super().__init__(memory_session)
-        self._ends: dict[str, tuple[datetime, Written]] = {}
+        self.ends: dict[str, tuple[datetime, Written]] = {}
 
     def begin(self, session: Session) -> Iterator[Event]:
         due = [
             self.memory_session.date(replace(each, item=replace(each.item, expires=end.isoformat())))
-            for name, (end, each) in self._ends.items()
+            for name, (end, each) in self.ends.items()
             if end <= session.at and self.is_stored(name)
         ]
         supports = self.memory_session.supports
@@ -43,10 +43,13 @@ class Expire(Way):
 
     def take(self, session: Session, written: Sequence[Written]) -> Generator[Event, None, list[Written]]:
         for each in written:
-            own = [datetime.fromisoformat(each.item.expires)] if each.item.expires else []
-            lifetime = LIFETIMES.get(each.item.kind)
-            ends = [*own, *([session.at + lifetime] if lifetime else [])]
-            if ends:
-                self._ends[each.name] = min(ends), each
+            if end := self.find_end(session, each):
+                self.ends[each.name] = end, each
         yield from ()
         return list(written)
+
+    def find_end(self, session: Session, written: Written) -> datetime | None:
+        """When it is over, by its kind or by its own date, whichever comes first."""
+        own = [datetime.fromisoformat(written.item.expires)] if written.item.expires else []
+        lifetime = LIFETIMES.get(written.item.kind)
+        return min([*own, *([session.at + lifetime] if lifetime else [])], default=None)

@@ -11,6 +11,9 @@ from harness.adapter import Space
 __all__ = ["Planted", "ReferenceMemory"]
 
 
+REFERENCE = "adapters.reference:Reference"
+
+
 class Planted(Reference):
     """One believable bug. What else it may move stands in `may.json`.
 
@@ -38,4 +41,4 @@ class Planted(Reference):
 class Upgraded(Planted):
     """One believable bug in taking over the store of an older release, which is sound unless it says another."""
 
-    older: ClassVar[str] = "adapters.reference:Reference"
+    older: ClassVar[str] = REFERENCE

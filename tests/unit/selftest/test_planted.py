@@ -16,9 +16,12 @@ from adapters.reference import ReferenceMemory
 from harness.metrics.metric import cannot_tell
 from harness.metrics.trust import BY_CHANCE
 from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured
+from harness.play.writing import WAYS
 from harness.selftest import allowed, faults, measures, measures_table
-from harness.selftest.fault_player import EVERY
+from harness.selftest.fault_player import EVERY, STORY
 from harness.selftest.faults import FAULTS, FaultRow, Matrix, PlantedFault, find_move, judge, list_planted, renew
+from harness.selftest.planted.base import REFERENCE
+from harness.selftest.planted_ways import PlantedWay
 
 FAMILIES = {"kept": "keeping", "leaks": "isolation", "speed": "keeping"}
 
@@ -193,9 +196,20 @@ def test_every_planted_fault_says_what_is_wrong_and_which_measure_has_to_flag_it
     for fault in planted:
         made = made_by_name[fault.name]
         assert fault.bug.endswith(".") and (fault.must or fault.untold) and not {*fault.must} & {*fault.may}
-        assert fault.adapter == f"{made.__module__}:{made.__name__}" and issubclass(made.Memory, ReferenceMemory)
+        if issubclass(made, PlantedWay):
+            assert (fault.adapter, fault.way) == (REFERENCE, made.__name__)
+            assert issubclass(made, WAYS[fault.write]) and made is not WAYS[fault.write]
+        else:
+            assert fault.adapter == f"{made.__module__}:{made.__name__}" and issubclass(made.Memory, ReferenceMemory)
         known = {*measures.FAMILIES, *measures.FAMILIES.values()}
         assert not {*fault.must, *fault.may} - known, fault.name
+
+
+def test_each_way_of_writing_that_keeps_books_of_its_own_has_faults_of_its_own() -> None:
+    """`deprecate` and filters have theirs in stores, which drills ask for."""
+    planted = Counter(fault.write for fault in list_planted() if fault.way)
+    assert planted.keys() == {"on-commit", "expire", "reviewed", "matched"} and min(planted.values()) >= 3
+    assert all(measures.choose_families(fault) == {STORY} for fault in list_planted() if fault.way)
 
 
 def test_faults_are_chosen_by_name_and_a_name_that_is_none_hints_at_one() -> None:
