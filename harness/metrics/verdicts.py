@@ -1,9 +1,13 @@
-"""Verdicts of a backend on its own hits, compared with the story: does it warn of stale memories, and only of these?
+"""Verdicts and filters of a backend, compared with the story: do they hit stale memories, and only these?
 
 Each hit counts that a reader was shown in answer to a probe (not of history) or for a decision. It is stale if it
 asserts a rule that held when it was written and was replaced or ended since, and current if all that it asserts holds.
 Statements that were false from the start, that hold elsewhere or that were deleted are neither. `unverified` claims
 nothing, so it is no warning.
+
+What a verdict or a filter withholds is counted of decisions, by the way of reading: the log holds each question without
+a filter and, for `filtered`, the same one with it. What a backend leaves out of both is seen by nobody, and may as well
+not have been found.
 """
 
 from __future__ import annotations
@@ -15,12 +19,12 @@ from typing import Literal, NamedTuple
 
 from harness.adapter import Hit, Scope
 from harness.log.events import Forgot, Listed, Recalled, Resolved, Wrote
-from harness.metrics.metric import StoryMetric, metric, proportion, unsupported
+from harness.metrics.metric import StoryMetric, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import RecalledEntry, Record, View, once
 from harness.metrics.words import STALE, Words
 from harness.model.dates import parse_moment
 from harness.model.scenario import Scenario
-from harness.model.trial import Measure
+from harness.model.trial import SCRIPTED, Measure
 
 _MOVED = ("moved", "renamed")
 
@@ -30,12 +34,14 @@ class _Shown(NamedTuple):
 
     Attributes:
         moved: The line that it cites stands elsewhere since.
+        decision: What was asked for; empty: a probe asked.
     """
 
     hit: Hit
     standing: Literal["stale", "current"]
     moved: bool
     receipt: str
+    decision: str
 
 
 @once
@@ -53,7 +59,8 @@ def _list_shown(record: Record) -> list[_Shown]:
             told = written.get(first.hit.memory_id)
             if standing := _find_standing(record.scenario, (first, *rest), place, event.at, told):
                 here = (first.hit.source, session.commit) in moved
-                found.append(_Shown(first.hit, standing, here, first.receipt))
+                decision = event.ref if event.purpose == "decision" else ""
+                found.append(_Shown(first.hit, standing, here, first.receipt, decision))
     return found
 
 
@@ -124,6 +131,44 @@ def moved_warned(view: View) -> Measure:
     return _count(view, "current", warned=False, moved=True)
 
 
+def _count_withheld(view: View, standing: str, *, rightly: bool) -> Measure:
+    """How many of these hits a reader is not to use. Where the filtered question failed, the worst is assumed."""
+    if view.log.trial.reader != SCRIPTED:
+        return not_applicable("a model decides which warnings it heeds")
+    filtered = view.read_policy == "filtered"
+    if not filtered and (refused := _explain_unsupported(view)):
+        return refused
+    answers = {event.ref: event for _, event in view.record.recalls("filtered")} if filtered else {}
+    cases = [
+        (each, answers.get(each.decision))
+        for each in _list_shown(view.record)
+        if each.standing == standing and each.decision and (not filtered or each.decision in answers)
+    ]
+    told = [
+        (each, not rightly if answer and answer.fault else _is_withheld(view, each.hit, answer))
+        for each, answer in cases
+    ]
+    wrong = [each.receipt for each, withheld in told if withheld != rightly]
+    none = view.record.explain_uncontrolled("no such memory was shown", "recall", "remember", "supersede")
+    unanswered = sum(bool(answer and answer.fault) for _, answer in cases)
+    return proportion(sum(withheld for _, withheld in told), len(told), wrong, none=none, unanswered=unanswered)
+
+
+def _is_withheld(view: View, hit: Hit, filtered: Recalled | None) -> bool:
+    """`filtered`: the same question with the filter."""
+    if filtered and all(each.memory_id != hit.memory_id for each in view.log.find_answer(filtered).hits):
+        return True
+    return hit.warned if view.read_policy == "careful" else bool(hit.superseded)
+
+
+def stale_withheld(view: View) -> Measure:
+    return _count_withheld(view, "stale", rightly=True)
+
+
+def current_withheld(view: View) -> Measure:
+    return _count_withheld(view, "current", rightly=False)
+
+
 def verdicts_naming_nothing(view: View) -> Measure:
     if refused := _explain_unsupported(view):
         return refused
@@ -146,6 +191,11 @@ def verdicts_naming_nothing(view: View) -> Measure:
 
 
 _SHOWN = "what memory says of itself; the columns count what is done with it"
+_USED = "what keeps a memory from a reader; the columns count what is done with what is left"
+_WITHHELD = (
+    "that the same question with the filter does not bring (filtered), of which the backend warns (careful), or that "
+    "it marks as superseded (every way) / such hits that the question for a decision brings without a filter"
+)
 _OF = "that readers were shown (probes but those of history, decisions)"
 METRICS: tuple[StoryMetric, ...] = (
     metric(
@@ -165,6 +215,19 @@ METRICS: tuple[StoryMetric, ...] = (
         "moved_warned", "lower", "proportion",
         "as current_warned, of hits whose cited line stands elsewhere at the checkout, in the same or a renamed file",
         moved_warned, aside=_SHOWN, words=Words(STALE, 82), label="memories warned of as their line moved",
+    ),
+    metric(
+        "stale_withheld", "higher", "proportion",
+        f"hits whose assertion held when they were written and does not any more, and {_WITHHELD}; without a filter, "
+        "only backends that give verdicts", stale_withheld, reads=True, aside=_USED,
+        words=Words(STALE, 84, contrasted=26), label="stale memories withheld from the reader",
+        otherwise="stale memories that reach the reader",
+    ),
+    metric(
+        "current_withheld", "lower", "proportion",
+        f"hits all of whose assertions hold, and {_WITHHELD}; without a filter, only backends that give verdicts",
+        current_withheld, reads=True, aside=_USED, words=Words(STALE, 85, contrasted=27),
+        label="current memories withheld from the reader",
     ),
     metric(
         "verdicts_naming_nothing", "lower", "proportion",

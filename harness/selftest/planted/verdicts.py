@@ -80,17 +80,28 @@ def _read_commit(row: sqlite3.Row) -> str | None:
 class NeverWarns(_Warning):
     """What was superseded comes back like everything else."""
 
-    must = ("stale_warned",)
+    must = ("stale_warned", "stale_withheld")
 
     class Memory(WarningMemory):
         def judge(self, row: sqlite3.Row) -> Verdict | None:
             return None
 
 
+class MarksTheSuccessor(_Warning):
+    """Sets the mark on the memory that supersedes, and not on the one that is superseded."""
+
+    must = ("stale_warned", "current_warned", "current_withheld")
+
+    class Memory(WarningMemory):
+        def judge(self, row: sqlite3.Row) -> Verdict | None:
+            found = self.db.execute("SELECT id FROM successors WHERE by = ?", [row["id"]]).fetchone()
+            return Verdict("superseded", found["id"]) if found else None
+
+
 class DoubtsInsteadOfWarning(_Warning):
     """Calls unverified what it knows to be superseded."""
 
-    must = ("stale_warned",)
+    must = ("stale_warned", "stale_withheld")
 
     class Memory(WarningMemory):
         def judge(self, row: sqlite3.Row) -> Verdict | None:
@@ -101,7 +112,7 @@ class DoubtsInsteadOfWarning(_Warning):
 class WarnsOneSessionLate(_Warning):
     """Looks for what was superseded when the next session begins to write, and until then serves it without a word."""
 
-    must = ("stale_warned",)
+    must = ("stale_warned", "stale_withheld")
 
     class Memory(WarningMemory):
         def judge(self, row: sqlite3.Row) -> Verdict | None:

@@ -85,6 +85,7 @@ FAULTS = {
     "deprecating:MarksForAllTime": "deprecates_from_a_day_on",
     "verdicts:WarnsOfEverything": "warns_of_the_superseded_alone",
     "verdicts:NeverWarns": "warns_of_the_superseded_alone",
+    "verdicts:MarksTheSuccessor": "warns_of_the_superseded_alone",
     "verdicts:NamesNobody": "warns_of_the_superseded_alone",
     "filtering:IgnoresFilters": "keeps_to_kinds",
     "filtering:FiltersAfterCutting": "keeps_to_kinds",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from harness.adapter import Hit, Item, Source, Verdict, VerdictKind
-from harness.log.events import Resolved, Wrote
+from harness.adapter import Filter, Hit, Item, Source, Verdict, VerdictKind
+from harness.log.events import Opened, Resolved, Wrote
 from harness.log.parts import Checked, Written
-from harness.model.trial import Measure
+from harness.metrics import score
+from harness.model.backend import Fault
+from harness.model.trial import SCRIPTED_READS, Measure, ReadPolicy
 from tests.support.logs import BOTH, HOME, LURE, NEW, NOISE, OLD, PIN, PORT, Tape, hit
-from tests.support.measures import counts, measures
+from tests.support.measures import counts, measures, unanswered
 
 NAMES = ("stale_warned", "current_warned", "moved_warned", "verdicts_naming_nothing")
 CITED = Source("c1", "ship.toml", 3)
@@ -109,3 +112,75 @@ def test_what_was_deleted_is_not_there(tmp_path: Path) -> None:
 def test_who_gives_no_verdicts_is_not_measured(tmp_path: Path) -> None:
     found = ask(known(tmp_path, unsupported=["verdict"]), saying(NEW, "stale"), OLD)
     assert {found[name].status for name in NAMES} == {"unsupported"}
+
+
+# --- what is withheld from a reader -----------------------------------------------------------------------------------
+
+WITHHELD = ("stale_withheld", "current_withheld")
+SURE = Filter(confidence=0.5)
+
+
+def read_in_every_way(tape: Tape) -> dict[ReadPolicy | None, dict[str, Measure]]:
+    opened, *rest = tape.events
+    assert isinstance(opened, Opened)
+    tape.events = [opened.model_copy(update={"policies": SCRIPTED_READS}), *rest]
+    return {cell.read_policy: dict(cell.measures) for cell in score([tape.log()])}
+
+
+def decide(tape: Tape, plain: Sequence[Hit | str], filtered: Sequence[Hit | str] = (), **more: object) -> Tape:
+    """A question for a decision, and the same with a filter."""
+    tape.recall("decision", "order/tool", plain, "second")
+    return tape.recall("filtered", "order/tool", filtered, "second", where=SURE, **more)
+
+
+def test_a_filter_withholds_what_the_same_question_brings_without_it(tmp_path: Path) -> None:
+    tape = decide(known(tmp_path), [OLD, NEW, PORT, NOISE], [NEW, NOISE])
+    found = read_in_every_way(tape)
+    assert [counts(found["filtered"][name]) for name in WITHHELD] == [(1, 1), (1, 2)]
+    assert found["filtered"]["stale_withheld"].receipts == ()
+    assert found["filtered"]["current_withheld"].receipts == (f"L{tape.line - 1}:e2",)
+    assert [counts(found["trusting"][name]) for name in WITHHELD] == [(0, 1), (0, 2)]
+    assert found["trusting"]["stale_withheld"].receipts == (f"L{tape.line - 1}:e0",)
+
+
+def test_a_filter_that_lets_the_stale_past_withholds_nothing(tmp_path: Path) -> None:
+    found = read_in_every_way(decide(known(tmp_path), [OLD, NEW], [NEW, OLD, PORT]))["filtered"]
+    assert [counts(found[name]) for name in WITHHELD] == [(0, 1), (0, 1)]
+
+
+def test_a_careful_reader_heeds_every_warning_and_the_others_the_mark_alone(tmp_path: Path) -> None:
+    plain = [saying(OLD, "stale"), saying(NEW, "superseded"), saying(PORT, "unverified")]
+    found = read_in_every_way(decide(known(tmp_path), plain, plain))
+    told = {read: [counts(each[name]) for name in WITHHELD] for read, each in found.items()}
+    assert told.pop("careful") == [(1, 1), (1, 2)]
+    assert set(told) == {"trusting", "newest", "verifying", "filtered"}
+    assert all(each == [(0, 1), (1, 2)] for each in told.values())
+
+
+def test_a_filtered_question_that_failed_counts_as_the_worst(tmp_path: Path) -> None:
+    fault = Fault(kind="raised", op="recall", message="no such field")
+    tape = decide(known(tmp_path), [OLD, NEW], fault=fault)
+    assert {read_in_every_way(tape)["filtered"][name].status for name in WITHHELD} == {"failed"}
+    tape.recall("decision", "order/port", [OLD, PORT], "second")
+    tape.recall("filtered", "order/port", [PORT], "second", where=SURE)
+    found = read_in_every_way(tape)["filtered"]
+    assert [unanswered(found[name]) for name in WITHHELD] == [(1, 2, 1), (1, 2, 1)]
+
+
+def test_a_question_that_was_not_asked_with_a_filter_is_no_case_of_it(tmp_path: Path) -> None:
+    tape = known(tmp_path).recall("decision", "order/tool", [OLD, NEW], "second")
+    found = read_in_every_way(tape)
+    assert {found["filtered"][name].status for name in WITHHELD} == {"not-applicable"}
+    assert counts(found["careful"]["stale_withheld"]) == (0, 1)
+
+
+def test_without_verdicts_only_a_filter_withholds(tmp_path: Path) -> None:
+    found = read_in_every_way(decide(known(tmp_path, unsupported=["verdict"]), [OLD, NEW], [NEW]))
+    for name in WITHHELD:
+        assert {found[read][name].status for read in ("trusting", "newest", "verifying", "careful")} == {"unsupported"}
+    assert [counts(found["filtered"][name]) for name in WITHHELD] == [(1, 1), (0, 1)]
+
+
+def test_what_a_model_heeds_is_not_known(tmp_path: Path) -> None:
+    found = measures(known(tmp_path, reader="chat/m").recall("decision", "order/tool", [OLD], "second"))
+    assert {found[name].status for name in WITHHELD} == {"not-applicable"}
