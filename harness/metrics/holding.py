@@ -55,10 +55,13 @@ class Telling(NamedTuple):
 
 
 def explain_unknown(view: View) -> NotMeasured | None:
+    """Why nobody knows what a memory made of what was spoken."""
+    return explain_unlisted(view) if view.scenario.spoken else not_applicable(UNSPOKEN)
+
+
+def explain_unlisted(view: View) -> NotMeasured | None:
     """Why nobody knows what a memory held."""
     record = view.record
-    if not view.scenario.spoken:
-        return not_applicable(UNSPOKEN)
     if view.log.trial.feed == "native":
         if not record.supports("entries"):
             return unsupported(f"entries: {record.support('entries').note or 'not offered'}")
@@ -107,7 +110,7 @@ def find_states(record: Record) -> list[State]:
             kept |= _read(record, line, event.session, ((event.scope, hit) for hit in _list_hits(record, event)))
         elif isinstance(event, Wrote) and not native:
             kept |= _read(record, line, event.session, _list_written(record, event))
-        elif isinstance(event, Retired) and event.op == "deprecate":
+        elif isinstance(event, Retired) and event.op != "forget":
             kept |= {key: _mark(each) for key, each in kept.items() if key[1] in event.ids}
         if kept != held:
             held = kept

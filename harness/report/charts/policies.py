@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness.metrics.acting import STALE_USE
+from harness.metrics.calls import MEMORY_CALLS
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.metrics.dropped import DROPPED
+from harness.metrics.missed import MISSED_KNOWN
 from harness.metrics.recall import PAST
 from harness.metrics.tokens import TOKENS_TOTAL
 from harness.model.results import Pooled, Results
@@ -203,9 +205,10 @@ def _start(cluster: Sequence[float], apart: float) -> float:
 
 WAYS_NAME, WAYS_TITLE = "ways", "Ways to write, down, and ways to read, across"
 WAYS_HEADS = (
-    "backend", "write", *(f"right: {read}" for read in SCRIPTED_READS), "acted on stale", "true memories dropped",
-    "past rules recalled", "tokens a story",
+    "backend", "write", *(f"right: {read}" for read in SCRIPTED_READS), "acted on stale", "missed though known",
+    "true memories dropped", "past rules recalled", "tokens a story", "calls a story",
 )  # fmt: skip
+BESIDE_RIGHT = (STALE_USE, MISSED_KNOWN, DROPPED, PAST, TOKENS_TOTAL, MEMORY_CALLS)
 _LEFT, _RIGHT, _ROW = 130.0, 330.0, 20.0
 
 
@@ -226,9 +229,7 @@ def _list_ways(results: Results, name: str) -> Iterator[tuple[str, ...]]:
     for spread in ways.spreads(results, name, DECISIONS_RIGHT):
         assert spread.write is not None, "rows with a memory have a way of writing"
         reads = (_tell_way(results, name, DECISIONS_RIGHT, spread.write, read) for read in SCRIPTED_READS)
-        others = (
-            _tell_way(results, name, measure, spread.write) for measure in (STALE_USE, DROPPED, PAST, TOKENS_TOTAL)
-        )
+        others = (_tell_way(results, name, measure, spread.write) for measure in BESIDE_RIGHT)
         yield show(name), ways.WRITES[spread.write], *reads, *others
 
 

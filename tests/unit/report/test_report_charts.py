@@ -16,6 +16,7 @@ from harness.compare import statements
 from harness.compare.rows import pool_cells
 from harness.log.folder import Folder
 from harness.metrics import footprint
+from harness.metrics.recall import PAST
 from harness.model.cells import LayerLook, LayerRow, TrustCell
 from harness.model.results import Pooled, Results
 from harness.model.trial import READ_POLICIES, Interval, Measured, NotMeasured
@@ -314,6 +315,29 @@ def test_read_policies_are_named_beside_the_last_write_policy(plain: Results, dr
     for _, _, _, read, misled, _, _, _ in chart.rows:
         assert {f"{read} {misled}", f"all {misled}"} & set(texts(chart))
     assert "look up" not in texts(chart)
+
+
+def test_the_table_of_ways_says_of_each_what_it_costs_and_keeps(plain: Results) -> None:
+    held, told = plain.run.conditions, {}
+    for read, missed_, calls in (("trusting", 8, 20.5), ("newest", 3, 20.5), ("filtered", 5, 19.0)):
+        known = {"decisions_right": share(40, 60), "stale_use": share(4, 58), "missed_known": share(missed_, 50),
+                 PAST: share(9, 36), "tokens_total": Pooled(value=9000, of=24, scenarios=12),
+                 "memory_calls": Pooled(value=calls, of=24, scenarios=12)}  # fmt: skip
+        told[read] = known
+    made = [
+        each.model_copy(update={"write_policy": "deprecate", "read_policy": read, "primary": False,
+                                "measures": {**each.measures, **known}})
+        for each in plain.contrasts
+        if each.primary and each.noise == held.headline_noise
+        for read, known in told.items()
+    ]  # fmt: skip
+    chart = policies.chart_ways(changed(plain, contrasts=(*plain.contrasts, *made)))
+    assert chart is not None and chart.heads == policies.WAYS_HEADS
+    row = dict(zip(chart.heads, next(row for row in chart.rows if row[1] == WRITES["deprecate"]), strict=True))
+    assert row["right: trusting"] == row["right: filtered"] == "40/60" and row["right: careful"] == "unsupported"
+    assert (row["acted on stale"], row["missed though known"]) == ("4/58", "3\u20138/50")
+    assert (row["past rules recalled"], row["tokens a story"]) == ("9/36", "9,000")
+    assert row["calls a story"] == "19\u201320.5"
 
 
 @pytest.mark.parametrize("word", ["unsupported", "not-applicable", "failed", "not-run"])
