@@ -198,11 +198,13 @@ def list_supported(results: Results) -> Iterator[tuple[str, list[Supported]]]:
         if backend := results.backends[name].backend:
             yield (
                 table.show_name(results, name),
-                [*(_judge_write(backend, way) for way in WAYS), _judge_filter(backend)],
+                [*(judge_write(backend, way) for way in WAYS), _judge_filter(backend)],
             )
 
 
-def _judge_write(backend: Backend, way: WritePolicy) -> Supported:
+def judge_write(backend: Backend, way: WritePolicy) -> Supported:
+    if not NEEDS[way]:
+        return Supported("native", "")
     found = _join([(need, backend.find_support(need)) for need in NEEDS[way]])
     if way != "expire" or found.level == "unsupported":
         return found

@@ -16,7 +16,7 @@ from harness.metrics.completion import DECISIONS_RIGHT
 from harness.model.results import Comparison, Pooled, Results, Unplayed
 from harness.model.trial import USUAL_WRITES, Measured, ReadPolicy, WritePolicy
 from harness.report import words
-from harness.report.model import judges, table, ways
+from harness.report.model import judges, sections, table, ways
 from harness.report.model.board import Board, BoardRow
 from harness.report.model.ways import READS, Spread, join_reads
 from harness.report.text import points
@@ -24,6 +24,10 @@ from harness.report.text.points import NAMED, Claim, Tone, VerdictLine, shorten
 
 WHICHEVER = "whichever note it later acts on"
 """Under every read policy that was played."""
+ROBUST = "Robust ways of writing, which help with some memory whichever note the agent later acts on"
+SUPPORTED: Mapping[sections.Level, str] = {
+    "native": "native to", "emulated": "emulated with", "unsupported": "unsupported by",
+}  # fmt: skip
 
 
 def judge(results: Results, board: Board) -> list[VerdictLine]:
@@ -44,6 +48,7 @@ def judge(results: Results, board: Board) -> list[VerdictLine]:
     found = [
         *_judge_decisions(results, sound),
         *_advise(results, sound),
+        *_tell_robust(results, sound),
         *_compare(results, sound),
         *points.tell_trust(sound, board),
     ]
@@ -198,6 +203,40 @@ def _pair_writes(results: Results, row: str) -> dict[ReadPolicy, tuple[Pooled, P
 def _format_range(found: Iterable[Pooled]) -> str:
     values = [ways.count(each) for each in found]
     return ways.show_range(min(values), max(values))
+
+
+def _tell_robust(results: Results, board: Board) -> Iterator[VerdictLine]:
+    """The ways of writing under which some memory helps however it is read, and how far each memory supports them."""
+    rows = [row for row in board.rows if row.key in table.list_ranked(results)]
+    told, rests = list[str](), list[Comparison]()
+    for write in results.list_writes():
+        won = [row.key for row in rows if row.key not in results.like_oracle and _is_robust(results, row.key, write)]
+        if won:
+            told.append(f"it {ways.WRITTEN[write]} ({_tell_support(results, rows, write)})")
+            rests += [results.against_cold(key, DECISIONS_RIGHT)[write, read]
+                      for key in won for read in ways.list_reads(results, key)]  # fmt: skip
+    if told:
+        yield VerdictLine(f"{ROBUST}: {'; '.join(told)}.", "policies", rests=tuple(rests))
+
+
+def _is_robust(results: Results, key: str, write: WritePolicy) -> bool:
+    stood = ways.stand(results, key, write)
+    return len(stood) > 1 and set(stood.values()) == {"better"}
+
+
+def _tell_support(results: Results, rows: Sequence[BoardRow], write: WritePolicy) -> str:
+    """`native to chroma and mem0, emulated with bm25, unsupported by notes`: as their adapters declare it."""
+    levels = dict[sections.Level, list[str]]()
+    for row in rows:
+        if backend := results.backends[row.key].backend:
+            levels.setdefault(sections.judge_write(backend, write).level, []).append(row.name)
+    parts = [] if levels.get("native") else ["native to none"]
+    for level, whose in SUPPORTED.items():
+        names = levels.get(level, [])
+        few = words.join_words(names) if len(names) <= NAMED else f"{len(names)} backends"
+        if names:
+            parts.append(f"{whose} {'every backend' if len(names) == len(rows) > 1 else few}")
+    return ", ".join(parts)
 
 
 def _compare(results: Results, board: Board) -> Iterator[VerdictLine]:

@@ -6,20 +6,23 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, get_args
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.compare.rows import COLD, Way
 from harness.metrics import columns, trust
+from harness.model.backend import Declared
 from harness.model.cells import Faults, TrustCell
-from harness.model.results import Pooled, Results, TwinGroup, Unplayed
-from harness.model.trial import READ_POLICIES, USUAL_WRITES, Measured, NotMeasured, ReadPolicy, WritePolicy
+from harness.model.results import Pooled, Results, Row, TwinGroup, Unplayed
+from harness.model.trial import NEEDS, READ_POLICIES, USUAL_WRITES, Measured, NotMeasured, ReadPolicy, WritePolicy
 from harness.report import words
 from harness.report.charts import decisions
 from harness.report.model import board as scoreboard
 from harness.report.model import needs, ways
 from harness.report.model.board import Board
 from harness.report.model.judges import SPEED
+from harness.report.model.sections import Level
 from harness.report.model.ways import READS
 from harness.report.text import verdict
 from harness.report.text.points import VerdictLine
@@ -46,6 +49,7 @@ class World(NamedTuple):
     failing: frozenset[str]
     trifling: frozenset[str]
     absent: tuple[Unplayed, ...]
+    declared: Mapping[str, Mapping[str, Level]] = {}
 
     def build(self, without: str = "") -> Results:
         rows = {name: own for name, own in self.rows.items() if name != without}
@@ -60,8 +64,13 @@ class World(NamedTuple):
             for name in sorted(self.failing - {without})
         )
         run = made.run.model_copy(update={"unplayed": self.absent})
+        backends = {name: self._declare(name, row) for name, row in made.backends.items()}
         calls = {each.backend: 900 if each.backend in self.trifling else 9 for each in faults}
-        return made.model_copy(update={"faults": faults, "calls": calls, "run": run})
+        return made.model_copy(update={"faults": faults, "calls": calls, "run": run, "backends": backends})
+
+    def _declare(self, name: str, row: Row) -> Row:
+        support = {each: Declared(level=level) for each, level in self.declared.get(name, {}).items()}
+        return row.model_copy(update={"backend": row.backend and row.backend.model_copy(update={"support": support})})
 
 
 def counts(many: int, levels: st.SearchStrategy[int]) -> st.SearchStrategy[list[Said]]:
@@ -131,10 +140,14 @@ def worlds(draw: st.DrawFn) -> World:
         rows, cold, perfect if gold else None, {name: own for name, own in drills.items() if own},
         frozenset(draw(st.sets(st.sampled_from(NAMES), max_size=2))), frozenset(NAMES[: draw(st.integers(0, 3))]),
         tuple(Unplayed(backend="gone", reason="no server", allowed=True) for _ in range(draw(st.integers(0, 1)))),
+        {name: {each: draw(LEVEL) for each in ASKED} for name in names},
     )  # fmt: skip
 
 
 ODDS = st.sampled_from((True, True, True, False))
+ASKED = ("supersede", "deprecate", "forget", "update", "expiry")
+LEVELS: Sequence[Level] = get_args(Level)
+LEVEL = st.sampled_from(LEVELS)
 
 
 class Judged(NamedTuple):
@@ -303,6 +316,57 @@ def advice_on_writing_rests_on_a_test_of_each_row_it_names(found: Judged) -> Non
         assert line.text.startswith("An agent") is losing and (line.tone == "good") is not losing
         if rest := re.search(r"For ([^.]*), no gain was proven\.", line.text):
             assert _names(rest[1]) and not _names(rest[1]) & {name for name, _ in named}
+
+
+@check
+def a_robust_way_helps_under_every_reading_and_who_supports_it_is_who_declares_that(found: Judged) -> None:
+    results, told = found.results, dict[WritePolicy, dict[Level, list[str]]]()
+    rows = [row.key for row in found.board.rows if not row.cold and row.key not in results.doubted()]
+    rows = [key for key in rows if key in results.backends and not results.backends[key].control]
+    for line in found.lines:
+        if line.text.startswith(verdict.ROBUST):
+            assert not told and line.rests and {each.verdict for each in line.rests} == {"right-better"}
+            for part in line.text.removeprefix(f"{verdict.ROBUST}: ").removesuffix(".").split("; "):
+                at = re.fullmatch(r"it (.*) \((.*)\)", part)
+                assert at
+                (write,) = (write for write, does in ways.WRITTEN.items() if does == at[1])
+                told[write] = _read_support(at[2], rows)
+    assert set(told) == {
+        write for write in results.list_writes() if any(_is_robust(results, key, write) for key in rows)
+    }  # fmt: skip
+    for write, levels in told.items():
+        expected = {key: _find_level(results.backends[key], write) for key in rows}
+        for level in LEVELS:
+            own = [key for key in rows if expected[key] == level]
+            assert levels.get(level, []) == own or levels[level] == [f"{len(own)} backends"]
+
+
+def _is_robust(results: Results, key: str, write: WritePolicy) -> bool:
+    found = results.against_cold(key, "decisions_right")
+    reads = ways.list_reads(results, key)
+    won = [(each := found.get((write, read))) and each.able and each.verdict == "right-better" for read in reads]
+    return len(won) > 1 and all(won) and key not in results.like_oracle
+
+
+def _read_support(text: str, rows: Sequence[str]) -> dict[Level, list[str]]:
+    """Level -> its rows, or how many."""
+    found: dict[Level, list[str]] = {}
+    for level, whose in verdict.SUPPORTED.items():
+        if at := re.search(rf"{whose} (.*?)(?=, (?:emulated with|unsupported by) |$)", text):
+            named = [key for key in rows if key in _names(at[1])]
+            found[level] = {"every backend": [*rows], "none": []}.get(at[1], named or [at[1]])
+    return found
+
+
+def _find_level(row: Row, write: WritePolicy) -> Level:
+    """The least that what it takes is declared; a lifetime of its own makes it native to let memories expire."""
+    assert row.backend is not None
+    levels = {each: row.backend.find_support(each).level for each in ASKED}
+    least = min((LEVELS[::-1].index(levels[each]) for each in NEEDS[write]), default=LEVELS[::-1].index("native"))
+    level = LEVELS[::-1][least]
+    if write != "expire" or level == "unsupported":
+        return level
+    return "emulated" if "unsupported" in (levels["expiry"], levels["update"]) else "native"
 
 
 @check
@@ -503,6 +567,7 @@ KINDS = tuple(
             r"With .*, decisions are .*(better|worse) than no memory (if|unless) the agent .*\. Without memory, .*",
             r"The agent should search for the old note and replace it, not only add the new one\. If it ",
             r"An agent that searches for the old note and replaces it gains in some cases and loses in others\. If it ",
+            rf"{verdict.ROBUST}: it ",
             r".* lead to the same decisions",
             r".* leads? to more right decisions than ",
             r"No difference in right decisions was proven between ",
@@ -558,3 +623,63 @@ def test_who_gains_and_who_loses_by_a_look_up_stand_in_one_point() -> None:
         "to 24 of 32 with chroma. If it takes the first note it gets, right decisions then go from 24 to 8 of 32 with "
         "notes." in " ".join(line.text for line in found.lines)
     )
+
+
+ONE, TWO, SIX = ("mem0",), ("chroma", "mem0"), NAMES
+
+
+@pytest.mark.parametrize(
+    ("names", "levels", "says"),
+    [
+        (ONE, ("native",), "native to mem0"),
+        (ONE, ("emulated",), "native to none, emulated with mem0"),
+        (TWO, ("native", "native"), "native to every backend"),
+        (TWO, ("native", "unsupported"), "native to chroma, unsupported by mem0"),
+        (TWO, ("emulated", "unsupported"), "native to none, emulated with chroma, unsupported by mem0"),
+        (TWO, ("unsupported", "unsupported"), "native to none, unsupported by every backend"),
+        (SIX, ("native",) * 5 + ("emulated",), "native to 5 backends, emulated with own"),
+    ],
+)
+def test_who_supports_a_robust_way_is_told_of_one_of_many_of_all_and_of_none(
+    names: Sequence[str], levels: Sequence[Level], says: str
+) -> None:
+    few, many = {"decisions_right": [(1, OF)] * 8}, {"decisions_right": [(3, OF)] * 8}
+    own = {Way(write, read): many if write == "curated" else few for write in USUAL_WRITES for read in READ_POLICIES}
+    declared = {name: dict.fromkeys(ASKED, level) for name, level in zip(names, levels, strict=True)}
+    world = World(dict.fromkeys(names, own), few, None, {}, frozenset(), frozenset(), (), declared)
+    found = judged(world.build())
+    for each in CHECKS:
+        each(found)
+    (line,) = (line.text for line in found.lines if line.text.startswith(verdict.ROBUST))
+    assert line == f"{verdict.ROBUST}: it looks up the old note before it writes ({says})."
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.dictionaries(
+        st.sampled_from(NAMES), st.tuples(st.lists(LEVEL, min_size=5, max_size=5), st.booleans()), min_size=1
+    )
+)
+def test_generated_declarations_make_no_sentence_on_support_false(
+    known: Mapping[str, tuple[Sequence[Level], bool]],
+) -> None:
+    few, many = {"decisions_right": [(1, OF)] * 8}, {"decisions_right": [(3, OF)] * 8}
+    ways_: tuple[WritePolicy, ...] = "append", "curated", "expire", "deprecate-on-commit"
+    rows: Mapping[str, Played] = {
+        name: {Way(write, read): many if robust and write != "append" else few
+               for write in ways_ for read in READ_POLICIES[:2]}
+        for name, (_, robust) in known.items()
+    }  # fmt: skip
+    declared = {name: dict(zip(ASKED, levels, strict=True)) for name, (levels, _) in known.items()}
+    found = judged(World(rows, few, None, {}, frozenset(), frozenset(), (), declared).build())
+    a_robust_way_helps_under_every_reading_and_who_supports_it_is_who_declares_that(found)
+    assert any(robust for _, robust in known.values()) is any(verdict.ROBUST in line.text for line in found.lines)
+
+
+def test_no_way_is_called_robust_that_was_read_in_one_way_or_helps_in_some_alone() -> None:
+    few, many = {"decisions_right": [(1, OF)] * 8}, {"decisions_right": [(3, OF)] * 8}
+    once: Played = {Way("curated", "trusting"): many, Way("append", "trusting"): few}
+    some: Played = {**once, Way("curated", "newest"): few, Way("append", "newest"): few}
+    for own in (once, some):
+        found = judged(World({"mem0": own}, few, None, {}, frozenset(), frozenset(), ()).build())
+        assert not [line for line in found.lines if line.text.startswith(verdict.ROBUST)]
