@@ -145,6 +145,11 @@ def explain_writes(results: Results) -> str:
     return " ".join(f"{write}: the agent {WRITTEN[write]}." for write in results.list_writes())
 
 
+def explain_reads(results: Results) -> str:
+    """What the agent takes under each way of reading that was played."""
+    return " ".join(f"{read}: the agent {READS[read]}." for read in list_reads(results))
+
+
 def join_reads(reads: Iterable[ReadPolicy]) -> str:
     """What an agent does under one or another of some read policies."""
     named = set(reads)

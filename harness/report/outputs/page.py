@@ -208,6 +208,8 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             primary=ways.tell_primary(results),
             in_bold=ways.explain_bold(results),
             writes=ways.explain_writes(results),
+            played_reads=ways.list_reads(results),
+            explained_reads=ways.explain_reads(results),
             ways_heads=sections.SUPPORT_HEADS,
             supported=list(sections.list_supported(results)),
             reads=ways.explain_range(results),

@@ -243,6 +243,23 @@ def test_what_sorts_and_filters_is_hidden_where_no_script_runs(text: str) -> Non
     assert '<form id="filter" hidden>' in text
 
 
+def test_cells_are_filtered_by_each_way_of_reading_that_was_played_and_each_is_explained(
+    folder: Folder, results: Results, text: str
+) -> None:
+    def list_offered(page: str) -> list[str]:
+        return re.findall(
+            r"<option>(.*?)</option>", page.partition('<select name="read">')[2].partition("</select>")[0]
+        )
+
+    played = {cell.read_policy for cell in results.cells if cell.read_policy}
+    assert set(list_offered(text)) == played and len(played) > 1
+    filtered = [each.model_copy(update={"read_policy": "filtered", "primary": False}) for each in results.contrasts[:1]]
+    page = html.write_page(results.model_copy(update={"contrasts": (*results.contrasts, *filtered)}), ())
+    assert list_offered(page) == [*list_offered(text), "filtered"]
+    told = page.partition('<h2 id="policies">')[2].partition("</section>")[0]
+    assert all(f"{read}: the agent {ways.READS[read]}." in told for read in (*played, "filtered"))
+
+
 def test_gates_and_the_baseline_stand_where_they_are_seen(folder: Folder, results: Results) -> None:
     cells = (results.cells[0].id,)
     gates = tuple(
