@@ -217,7 +217,7 @@ class McpMemory(BaseMemory):
         return self._write("update", memory_id, item)
 
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
-        if "supersede" not in self.tools:
+        if "supersede" not in self.tools or not memory_ids:
             return delete_and_add(self, scope, memory_ids, item)
         old, *others = memory_ids
         ack = self._write("supersede", uuid4().hex, item, old=old, olds=[*memory_ids])

@@ -269,6 +269,7 @@ arguments.name = "{id}"
 rows = "found.memories"
 """
     )
+    assert memory.supersede(SHOP, [], item("the port is 8080")).ids, "what replaces none is written"
     first, second = (ack.ids[0] for ack in memory.remember([item("the queue is redis"), item("a queue is redis")]))
     assert memory.supersede(SHOP, [first, second], item("the queue is kafka")).ids == (first,)
     assert [hit.text for hit in memory.recall("queue", SHOP, 5, AT)] == ["the queue is kafka"]
