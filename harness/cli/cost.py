@@ -18,7 +18,7 @@ from harness.cli.common import FOLDER, open_run, read_prices, stop
     help="What tokens cost, as reports/prices.toml; else as the run was told.",
 )
 def cost(folders: tuple[Path, ...], prices: Path | None) -> None:
-    """Show what the chat calls of runs cost.
+    """Show what the chat calls of runs cost; a run that is given twice counts once.
 
     Prints a page in Markdown: for each job done, and by payer and phase. From logs alone, so prices may change after
     the run.
@@ -30,9 +30,10 @@ def cost(folders: tuple[Path, ...], prices: Path | None) -> None:
     from harness.model.prices import PricesError
     from harness.report.outputs import markdown
 
-    runs = [open_run(folder) for folder in folders]
+    runs = {(run := open_run(folder)).read().id: run for folder in folders}  # `runs/*` has the link `latest`, too
     try:
-        known = read_prices(prices) if prices else next(filter(None, (run.read().prices for run in runs)), None)
+        told = (run.read().prices for run in runs.values())
+        known = read_prices(prices) if prices else next(filter(None, told), None)
     except PricesError as error:
         stop(error)
-    click.echo(markdown.write_costs(cost_model.list_costs(runs), known), nl=False)
+    click.echo(markdown.write_costs(cost_model.list_costs([*runs.values()]), known), nl=False)

@@ -60,21 +60,21 @@ class Spent:
 
 @dataclass
 class ReportedUsage:
-    """What agent programs say that their jobs took, and what the endpoint counted of the same jobs.
+    """What agent programs say that their jobs took, and what the endpoint counted of the same rounds of them.
 
     Attributes:
-        jobs: Of which they say it.
-        differing: Of these, jobs of which the endpoint counted otherwise.
+        rounds: Of jobs, of which they say it.
+        differing: Of these, rounds of which the endpoint counted otherwise.
         own, counted: Prompt tokens and answers.
     """
 
-    jobs: int = 0
+    rounds: int = 0
     differing: int = 0
     own: tuple[int, int] = (0, 0)
     counted: tuple[int, int] = (0, 0)
 
     def absorb(self, other: ReportedUsage) -> None:
-        self.jobs += other.jobs
+        self.rounds += other.rounds
         self.differing += other.differing
         self.own = self.own[0] + other.own[0], self.own[1] + other.own[1]
         self.counted = self.counted[0] + other.counted[0], self.counted[1] + other.counted[1]

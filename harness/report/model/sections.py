@@ -307,11 +307,11 @@ def _note(found: Sequence[Cost]) -> Iterator[str]:
     reported = ReportedUsage()
     for each in found:
         reported.absorb(each.told)
-    if reported.jobs:
+    if reported.rounds:
         (own, said), (prompt, completion) = reported.own, reported.counted
         yield (
             f"The agent program counts {own:,} + {said:,} tokens of its own (prompt + answers) in "
-            f"{words.format_count(reported.jobs, 'job')}; "
+            f"{words.format_count(reported.rounds, 'round of a job', 'rounds of jobs')}; "
             f"its endpoint counted {prompt:,} + {completion:,} in the same ones, "
             f"{_compare(reported)}. Tables and budgets hold what the endpoint counted."
         )
@@ -319,7 +319,7 @@ def _note(found: Sequence[Cost]) -> Iterator[str]:
 
 def _compare(reported: ReportedUsage) -> str:
     return (
-        f"and another number in {reported.differing} of {reported.jobs}"
+        f"and another number in {reported.differing} of {reported.rounds}"
         if reported.differing
         else "and the same in each"
     )

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import date
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from harness import paths
+from harness.cli.common import read_prices
+from harness.cli.cost import cost
 from harness.compare import cost_model
+from harness.compare.cost_model import Condition, Cost, ReportedUsage
+from harness.gateway.chat.standin import StandIn
 from harness.log.calls import ModelCall
 from harness.log.events import Metered, Worked
 from harness.log.folder import Folder
 from harness.model.prices import Price, Prices
 from harness.report.outputs import markdown
+from tests.support import runs
 from tests.support.logs import Tape
 
 TABLE = Prices(date=date(2026, 1, 2), currency="USD", models={"m": Price(prompt=10, completion=100, cached=1)})
@@ -88,3 +96,24 @@ def test_a_log_without_seconds_says_so_and_a_run_without_calls_too(tmp_path: Pat
         cost_model.list_costs([write(tmp_path, tape(tmp_path, RIGHT, "store", took=None))]), TABLE
     )
     assert "Seconds are missing of 1 job" in page and "No chat call was made." in page
+
+
+def test_a_run_that_is_given_twice_counts_once(tmp_path: Path) -> None:
+    made = runs.run(tmp_path / "a")
+    (tmp_path / "latest").symlink_to(made.root)
+    once, twice = (CliRunner().invoke(cost, list(map(str, given))) for given in (
+        [made.root], [made.root, tmp_path / "latest"],
+    ))  # fmt: skip
+    assert (once.exit_code, twice.exit_code) == (0, 0) and "4 of 4" in once.stdout
+    assert twice.stdout == once.stdout
+
+
+def test_own_counts_are_of_rounds(tmp_path: Path) -> None:
+    row = Cost(Condition("agent:x@m", "store", "append", 0), told=ReportedUsage(3, 1, (30, 3), (20, 2)))
+    page = markdown.write_costs([row], None)
+    assert "counts 30 + 3 tokens of its own (prompt + answers) in 3 rounds of jobs; its endpoint" in page
+
+
+def test_all_stand_ins_have_a_price() -> None:
+    table = read_prices(paths.ROOT / "reports" / "prices.toml")
+    assert set(asyncio.run(StandIn().models())) == {*table.models}
