@@ -3,6 +3,7 @@
 Standard library only, and a file of its own: it is started by its path, as one of
 
     inside.py run SOCKET PORT COMMAND...    starts the command; what talks to PORT on loopback, talks to SOCKET
+    inside.py find SOCKET PORT COMMAND...   looks whether it could be started
     inside.py memory SOCKET                 an MCP server on standard input and output, which is the one at SOCKET
     inside.py memory SOCKET recall TEXT     asks it; or remember TEXT
 """
@@ -19,22 +20,26 @@ import threading
 from contextlib import suppress
 from typing import Any
 
+MISSING = 127
+"""The exit code where a command cannot be started."""
 USAGE = "usage: memory recall 'QUESTION', or memory remember 'TEXT'"
 
 
 def main(words: list[str]) -> int:
+    if words[0] in ("run", "find") and shutil.which(words[3]) is None:
+        sys.stderr.write(f"{words[3]}: there is no such program\n")
+        return MISSING
+    if words[0] == "find":
+        return 0
     if words[0] == "run":
         return run(words[1], int(words[2]), words[3:])
     return ask(words[1], words[2:]) if words[2:] else serve(words[1])
 
 
 def run(path: str, port: int, command: list[str]) -> int:
-    """Runs a command: its exit code; 127 where it cannot be started."""
+    """Runs a command: its exit code."""
     listener = socket.create_server(("127.0.0.1", port))
     threading.Thread(target=_accept, args=(listener, path), daemon=True).start()
-    if shutil.which(command[0]) is None:
-        sys.stderr.write(f"{command[0]}: there is no such program\n")
-        return 127
     code = subprocess.call(command)
     return code if code >= 0 else 128 - code
 

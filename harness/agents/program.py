@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 from harness import paths
 from harness.agents import profile as profiles
+from harness.agents.inside import MISSING
 from harness.agents.profile import AutoMemory, Profile, Setting
 from harness.backend import environments
 from harness.backend.environments import Environment
 from harness.backend.python import find
-from harness.machine import bubblewrap, command, ports
+from harness.machine import bubblewrap, command, leftovers, ports
 from harness.machine.command import Finished
 from harness.repo import programs
 from harness.repo.inside import open_file
@@ -54,6 +56,15 @@ def _install(name: str, packages: tuple[str, ...]) -> Environment | None:
     return environments.provide(f"agent:{name}", packages, find(sys.executable)) if packages else None
 
 
+def is_there(profile: Profile, environment: Environment | None) -> bool:
+    """Whether what its command names can be started where jobs run. Raises OSError if nothing can."""
+    with leftovers.make_temporary() as room:
+        job = Job(profile, environment, room / "tree", room, goal="", model="", warm=False)
+        job.tree.mkdir()
+        job.sockets.mkdir()
+        return job.run(threading.Event(), "find").code != MISSING
+
+
 @dataclass(frozen=True)
 class Job:
     """A program that is to do a job.
@@ -84,8 +95,9 @@ class Job:
     def home(self) -> Path:
         return self.room / "home"
 
-    def run(self, stop: threading.Event) -> Finished:
-        """To its end, or until it is to be ended. Raises OSError if it cannot be started."""
+    def run(self, stop: threading.Event, verb: Literal["run", "find"] = "run") -> Finished:
+        """To its end, or until it is to be ended; `find`: only looks whether it could be. Raises OSError
+        if nothing can be started."""
         contained = bubblewrap.is_available()
         free = {} if contained else ports.free(["model"])
         if free is None:
@@ -102,7 +114,7 @@ class Job:
             "TMPDIR": "/tmp" if contained else str(self.room),  # noqa: S108  a new one
             **{key: profiles.fill(text, values) for key, text in variables.items()},
         }  # fmt: skip
-        inner = [sys.executable, "-I", "-S", str(sockets / _INSIDE.name), "run", str(sockets / MODEL), str(port)]
+        inner = [sys.executable, "-I", "-S", str(sockets / _INSIDE.name), verb, str(sockets / MODEL), str(port)]
         prompt_file = self.room / "stdin"
         prompt_file.write_text(profiles.fill(self.profile.stdin, values), encoding="utf-8")
         with prompt_file.open("rb") as stdin:

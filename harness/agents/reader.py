@@ -80,8 +80,14 @@ class AgentReader:
             )
         try:
             self._environment = program.install(self._profile)
-        except EnvironmentFault as error:
+            there = program.is_there(self._profile, self._environment)
+        except (EnvironmentFault, OSError) as error:
             raise ReaderError(str(error)) from None
+        if not there:
+            raise ReaderError(
+                f"there is no program '{self._profile.command[0]}' where jobs run: {self._profile.name} has to be in a "
+                "folder of the system such as /usr/local/bin, or in one that `reads` or `packages` of its profile name"
+            )
         self._model = model
         self._carried: dict[Scope, Mapping[str, bytes]] = {}
 

@@ -484,17 +484,12 @@ def test_a_store_that_dies_ends_the_story_and_its_program(story: Story, tmp_path
     assert not log.list_events(Worked) and len(model.heard) < 5
 
 
-def test_a_program_that_is_not_there_is_said(story: Story, tmp_path: Path) -> None:
-    made = make(tmp_path)
+def test_a_program_that_is_not_there_is_said_before_anything_is_played(tmp_path: Path) -> None:
+    make(tmp_path)
     text = (tmp_path / "fake.toml").read_text()
     (tmp_path / "fake.toml").write_text(text.replace('"python3", "${home}', '"no-such-program", "${home}', 1))
-    made = AgentReader(str(tmp_path / "fake.toml"), "fake")
-    stage = replace(Stage.of(*story), reader=made, ask_model=FakeModel())
-    log = stage.play(tmp_path, FakeHost(tmp_path / "store"), reader=LABEL)
-    assert calls(log)[-1].why.startswith("exit 127: it ended by itself, after 0 steps: ")
-    assert "no-such-program: there is no such program" in calls(log)[-1].why
-    printed = worked(log).printed
-    assert isinstance(printed, Ref) and "no-such-program: there is no such program" in log.blobs.text(printed)
+    with pytest.raises(ReaderError, match="there is no program 'no-such-program' where jobs run: fake has to be in"):
+        AgentReader(str(tmp_path / "fake.toml"), "fake")
 
 
 def test_a_transcript_is_a_plain_file_or_nothing(tmp_path: Path) -> None:
