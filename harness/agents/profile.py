@@ -223,6 +223,11 @@ def locate(word: str) -> Path:
     if word.endswith(".toml"):
         return Path(word).absolute()
     known = sorted(each.stem for each in SHIPPED.glob("*.toml"))
+    name, _, way = word.rpartition("+")
+    if name in known or name.endswith(".toml"):
+        raise ProfileError(
+            f"a memory comes to no program by '+{way}'; it does by {', '.join(f'+{each}' for each in _PARTS)}"
+        )
     if word not in known:
         near = difflib.get_close_matches(word, known, n=2)
         hint = f"did you mean {' or '.join(near)}?" if near else f"shipped are {', '.join(known)}"

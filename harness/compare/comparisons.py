@@ -207,5 +207,6 @@ def describe_reach(reach: Reach, thing: str = "difference") -> str:
     """What a run can surely show, to stand behind `could have shown`."""
     if not reach.able:
         least = min(1.0, reach.compared * stats.find_smallest_p(reach.stories))
-        return f"nothing: with {reach.stories} scenarios the adjusted p cannot fall below {least:.2g}"
+        many = "1 scenario" if reach.stories == 1 else f"{reach.stories} scenarios"
+        return f"nothing: with {many} the adjusted p cannot fall below {least:.2g}"
     return f"any {thing} in one direction in {reach.enough} of {reach.stories} scenarios, with none in the other"

@@ -145,6 +145,9 @@ def test_bytes_that_are_none_are_said_in_one_line(tmp_path: Path, data: bytes, s
 def test_who_is_not_there_is_named_with_what_was_probably_meant(tmp_path: Path) -> None:
     with pytest.raises(ProfileError, match="there is no profile 'opencod'; did you mean opencode"):
         profile.read("opencod")
+    for word in ("codex+files", "./mine.toml+files"):
+        with pytest.raises(ProfileError, match=r"by '\+files'; it does by \+tools, \+file, \+both, \+auto$"):
+            profile.read(word)
     with pytest.raises(ProfileError, match="shipped are claude-code, codex, "):
         profile.read("xyz")
     with pytest.raises(ProfileError, match="cannot be read: No such file"):

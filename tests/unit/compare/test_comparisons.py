@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.compare import stats
-from harness.compare.comparisons import compare_pairs, compare_rows, find_dominated, find_reach
+from harness.compare.comparisons import compare_pairs, compare_rows, describe_reach, find_dominated, find_reach
 from harness.compare.rows import AGAINST_COLD, BETWEEN, COLD, COMPARED, DOMINANCE, DUMP, LOOKED_UP, Tables, Values, Way
 from harness.model.results import Comparison, TwinGroup
 
@@ -186,3 +186,7 @@ def test_only_what_both_measured_says_that_full_context_dominates() -> None:
     store = {"s1": 0.6, "s2": 0.0}
     assert dominated({DUMP: {"s1": 0.5}, "a-store": store}) == []
     assert dominated({DUMP: {"s1": 0.5, "s2": 0.2}, "a-store": store}) == ["a-store"]
+
+
+def test_one_scenario_is_said_as_one() -> None:
+    assert describe_reach(find_reach(1)) == "nothing: with 1 scenario the adjusted p cannot fall below 1"
