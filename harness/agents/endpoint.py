@@ -48,6 +48,9 @@ FORMATS: Mapping[str, type[Format]] = {
 }  # fmt: skip
 """By how a path ends, as programs differ in what they set before it."""
 SPEAKS = ("system", "developer", "user")
+NAME = 60
+"""Characters of a model's name that are told."""
+_IN_PATH = re.compile(r"/models/([^/]+):\w+$")
 
 
 @dataclass
@@ -58,6 +61,7 @@ class Conversation:
         day: Of the story: it stands in the place of today's, where the profile says how the program tells it.
         wanted: A text that has to reach the model; empty: none. `met`: it did.
         ended: Set once a budget is used up; `why` says which.
+        others: Names of other models that calls asked for -> how many; this one answered them as well.
         shown: What its tools answered, in order.
         prompt, completion: Tokens by our own count.
     """
@@ -71,6 +75,7 @@ class Conversation:
     wanted: str = ""
     met: bool = False
     calls: list[ModelCall] = field(default_factory=list)
+    others: Counter[str] = field(default_factory=Counter)
     shown: list[str] = field(default_factory=list)
     prompt: int = 0
     completion: int = 0
@@ -82,12 +87,14 @@ class Conversation:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _today: date = field(default_factory=lambda: datetime.now(UTC).date())
 
-    def answer(self, asked: ChatRequest) -> wire.Completion:
-        """One call at a time. Raises Refused."""
+    def answer(self, asked: ChatRequest, named: str = "") -> wire.Completion:
+        """One call at a time. `named`: the model, where the request does not name it. Raises Refused."""
         with self._lock:
             if self.ended.is_set():
                 raise Refused(400, self.why, code="budget")
             request = self._write_request(asked.body)
+            if (name := named or asked.model) != self.model:
+                self.others[cut(name, NAME)] += 1
             self.met = self.met or any(self.wanted in read_text(each) for each in request["messages"])
             new = self._note_messages(request["messages"])
             size = sum(map(self._size, map(read_text, request["messages"]))) + self._size(
@@ -225,7 +232,8 @@ def build_application(talk: Conversation) -> Starlette:
             raise Refused(404, f"there are {', '.join(FORMATS)} here, and no {path[:100]}")
         told = spoken(await read_body(request))
         # Left to itself where the program is ended meanwhile: nobody waits for a model's last answer.
-        said = await to_thread.run_sync(talk.answer, told.asked, abandon_on_cancel=True)
+        named = _IN_PATH.search(path)
+        said = await to_thread.run_sync(talk.answer, told.asked, named[1] if named else "", abandon_on_cancel=True)
         if not told.asked.stream:
             return JSONResponse(told.write(said))
         return Response("".join(told.stream(said)), media_type="text/event-stream")

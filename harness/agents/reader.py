@@ -196,6 +196,10 @@ class AgentReader:
         given_up = next((each for each in self._profile.gave_up if each in printed), "")
         if outcome == "finished" and given_up:
             outcome, why = "acted", f"ended: by a limit of its own ({given_up})"
+        if talk.others:
+            asked = f"{talk.others.total()} of its {len(talk.calls)} calls asked for another model"
+            told = f"{asked} ({program.name_files(sorted(talk.others))}), and {self._model} answered"
+            why = "; ".join(filter(None, [why, told]))
         return ModelCall(
             decision="", prompt="", outcome=outcome, why=why, model=f"{self._profile.name} with {self._model}"
         )

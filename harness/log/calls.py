@@ -36,7 +36,7 @@ class ModelCall(Model):
             wrote: it said what to remember. unreadable: it said something else.
             refused, empty: it said nothing that counts.
             failed, timed-out: no answer came.
-        why: Of the other outcomes, and of a step after which the job was ended; else empty.
+        why: Of the other outcomes, of a step after which the job was ended, and what was odd about a job; else empty.
         model: The name under which it answered.
         prompt_tokens, completion_tokens: As the upstream counts them, and no less than our own count.
         cached_tokens: Of the prompt, what it says it read from a cache.

@@ -43,8 +43,8 @@ class Server:
         self._server.stdin.flush()
 
 
-def ask_model(url: str, messages: list[Any], tools: list[Any], times: int) -> dict[str, Any]:
-    body = {"model": "any", "messages": messages, "tools": [{"type": "function", "function": each} for each in tools]}
+def ask_model(url: str, messages: list[Any], tools: list[Any], times: int, model: str) -> dict[str, Any]:
+    body = {"model": model, "messages": messages, "tools": [{"type": "function", "function": each} for each in tools]}
     request = urllib.request.Request(
         f"{url}/chat/completions", json.dumps(body).encode(), {"content-type": "application/json"}
     )
@@ -55,7 +55,7 @@ def ask_model(url: str, messages: list[Any], tools: list[Any], times: int) -> di
     return dict(said["choices"][0]["message"])
 
 
-def work(url: str, goal: str, memory: str, times: int) -> None:
+def work(url: str, goal: str, memory: str, times: int, model: str) -> None:
     server = Server(memory) if memory else None
     named = {f"memory_{each['name']}": each for each in server.tools} if server else {}
     tools = [SHELL, *({"name": name, "parameters": each["inputSchema"]} for name, each in named.items())]
@@ -63,7 +63,7 @@ def work(url: str, goal: str, memory: str, times: int) -> None:
     system = "".join(each.read_text("utf-8") for each in notes if each.exists()) or "You are a fake."
     messages: list[Any] = [{"role": "system", "content": system}, {"role": "user", "content": goal}]
     while True:
-        message = ask_model(url, messages, tools, times)
+        message = ask_model(url, messages, tools, times, model)
         messages.append(message)
         if not message.get("tool_calls"):
             return
@@ -94,7 +94,7 @@ def main(what: str, url: str, goal: str, *rest: str) -> int:
     if first == "early":
         return 3
     if first in ("work", "fork"):
-        work(url, goal, rest[0] if rest else "", 2 if more == "boasts" else 1)
+        work(url, goal, rest[0] if rest else "", 2 if more == "boasts" else 1, "small" if more == "strays" else "fake")
     return 0
 
 

@@ -79,6 +79,8 @@ def tell_steps(record: Record, works: Sequence[Round], *, whole: bool) -> Iterat
         last = steps[-1]
         if not last.answered:
             yield make_node("p", "bad", f"\u2715 the model did not end its job, {last.outcome}: {show(last.why, 400)}")
+        elif last.why:
+            yield make_node("p", "q", f"the job was ended, but {show(last.why, 400)}")
         if whole or not last.answered:
             refused = sum(use.refused for step in steps for use in step.uses)
             notes = [f"{refused} refused" if refused else "", _count_tokens(steps)]

@@ -94,6 +94,7 @@ def test_a_program_may_speak_another_format(
         (heard,) = asked["messages"]
         assert (asked["model"], asked["seed"], heard["role"]) == ("theirs", 7, "user") and "hello" in str(heard)
     assert [each.prompt for each in found.calls] == ["hello", ""]
+    assert found.others == {"mine": 2}, "wherever the model's name stands"
 
 
 def test_what_varies_from_run_to_run_is_hidden_from_the_model_but_in_its_own_words() -> None:
@@ -102,7 +103,7 @@ def test_what_varies_from_run_to_run_is_hidden_from_the_model_but_in_its_own_wor
         {"role": "system", "content": [{"type": "text", "text": "Kernel 6.1\nbe brief"}]},
         {"role": "assistant", "content": "pid 1"}, {"role": "tool", "tool_call_id": "a", "content": "pid 71 is up"},
     ]  # fmt: skip
-    found.answer(ChatRequest({"messages": messages}))
+    found.answer(ChatRequest({"model": "theirs", "messages": messages}))
     (asked,) = found.ask_model.heard  # type: ignore[attr-defined]
     system, words, result = (each["content"] for each in asked["messages"])
     assert system == [{"type": "text", "text": "…\nbe brief"}] and (words, result) == ("pid 1", "… is up")

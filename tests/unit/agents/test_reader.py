@@ -380,6 +380,15 @@ def test_who_has_a_memory_and_does_not_ask_it_is_told_of(story: Story, tmp_path:
     assert count_faults(log) == 0
 
 
+def test_a_call_that_asks_for_another_model_is_answered_and_told_of(story: Story, tmp_path: Path) -> None:
+    log = play(story, tmp_path, EDIT, what="work+strays")
+    said = "2 of its 2 calls asked for another model (small), and fake answered"
+    last = calls(log)[-1]
+    assert (last.outcome, last.why) == ("finished", f"it never asked its memory; {said}")
+    assert count_faults(log) == 0 and verdict(log) == "right"
+    assert said in "".join(map(str, Telling(View(Record(log), "model"), whole=False).sessions()))
+
+
 @pytest.mark.parametrize(("budget", "why"), [("steps = 3", "3 steps"), ("tokens = 900", "900 tokens")])
 def test_a_budget_ends_the_program(story: Story, tmp_path: Path, budget: str, why: str) -> None:
     log = play(story, tmp_path, EDIT, *[("bash", {"command": "ls"})] * 40, first=budget)
