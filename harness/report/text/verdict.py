@@ -19,7 +19,7 @@ from harness.report import words
 from harness.report.model import judges, sections, table, ways
 from harness.report.model.board import Board, BoardRow
 from harness.report.model.ways import READS, Spread, join_reads
-from harness.report.text import points
+from harness.report.text import jobs, points
 from harness.report.text.points import NAMED, Claim, Tone, VerdictLine, shorten
 
 WHICHEVER = "whichever note it later acts on"
@@ -50,6 +50,7 @@ def judge(results: Results, board: Board) -> list[VerdictLine]:
         *_advise(results, sound),
         *_tell_robust(results, sound),
         *_compare(results, sound),
+        *jobs.tell_jobs(results),
         *points.tell_trust(sound, board),
     ]
     if not results.trust:
