@@ -66,18 +66,21 @@ class ReportedUsage:
         rounds: Of jobs, of which they say it.
         differing: Of these, rounds of which the endpoint counted otherwise.
         own, counted: Prompt tokens and answers.
+        silent: Rounds of which they say nothing.
     """
 
     rounds: int = 0
     differing: int = 0
     own: tuple[int, int] = (0, 0)
     counted: tuple[int, int] = (0, 0)
+    silent: int = 0
 
     def absorb(self, other: ReportedUsage) -> None:
         self.rounds += other.rounds
         self.differing += other.differing
         self.own = self.own[0] + other.own[0], self.own[1] + other.own[1]
         self.counted = self.counted[0] + other.counted[0], self.counted[1] + other.counted[1]
+        self.silent += other.silent
 
 
 @dataclass
@@ -182,6 +185,7 @@ def _add(row: Cost, view: View) -> None:
         calls = log.calls(work)
         if split_reader(log.trial.reader)[0].startswith("agent:"):
             calls = calls[:-1]  # the last says how the program ended, and asked nobody
+            row.told.silent += work.told is None
         if work.told is not None:
             own = work.told.prompt, work.told.completion
             counted = sum(call.prompt_tokens for call in calls), sum(call.completion_tokens for call in calls)

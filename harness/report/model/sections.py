@@ -315,6 +315,9 @@ def _note(found: Sequence[Cost]) -> Iterator[str]:
             f"its endpoint counted {prompt:,} + {completion:,} in the same ones, "
             f"{_compare(reported)}. Tables and budgets hold what the endpoint counted."
         )
+    if reported.silent:
+        many = words.format_count(reported.silent, "round of a job", "rounds of jobs")
+        yield f"The agent program told no count of its own in {many}: there only the endpoint's is known."
 
 
 def _compare(reported: ReportedUsage) -> str:

@@ -211,6 +211,7 @@ def test_what_a_program_counts_itself_is_kept_beside_and_relied_on_nowhere(
     assert [(each.calls, each.prompt) for each in row.spent.values()] == [(3, 18)], "its end is no call"
     assert (row.told.rounds, row.told.differing) == (int(told is not None), int(what != "work"))
     page = markdown.write_costs([row], None)
+    assert ("told no count of its own in 1 round of a job" in page) == (told is None)
     assert ("another number in 1 of 1" in page) == (what != "work")
     assert ("and the same in each" in page) == (told == (18, 4))
 
