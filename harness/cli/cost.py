@@ -18,10 +18,10 @@ from harness.cli.common import FOLDER, open_run, read_prices, stop
     help="What tokens cost, as reports/prices.toml; else as the run was told.",
 )
 def cost(folders: tuple[Path, ...], prices: Path | None) -> None:
-    """Show what the chat calls of runs cost; a run that is given twice counts once.
+    """Show what the chat calls of runs cost.
 
     Prints a page in Markdown: for each job done, and by payer and phase. From logs alone, so prices may change after
-    the run.
+    the run. A run that is given twice counts once.
 
     \b
     coldwarm cost coldwarm-runs/latest --prices prices.toml

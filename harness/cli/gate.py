@@ -65,7 +65,8 @@ def gate(folder: Path, gates: Path | None, baseline: Path | None) -> None:
 @click.argument("new", type=FOLDER)
 @click.option("--json", "as_json", is_flag=True, help="Print all changes as JSON instead of the table.")
 @click.option("--html", "page", type=FOLDER, help="Write a page with the cases of both runs side by side there, too.")
-def compare(old: Path, new: Path, as_json: bool, page: Path | None) -> None:
+@click.option("--across-readers", "across", is_flag=True, help="Compare the stories though other readers did the jobs.")
+def compare(old: Path, new: Path, as_json: bool, page: Path | None, across: bool) -> None:
     """Show what became better or worse from OLD to NEW.
 
     Each is a run (a folder or packed), a results.json or a baseline. Of a run its results.json is read: `coldwarm
@@ -80,9 +81,14 @@ def compare(old: Path, new: Path, as_json: bool, page: Path | None) -> None:
     except RegressError as error:
         stop(error)
     before, now = (side.baseline for side in sides)
-    against, changes = pairing.judge_comparability(before, now), pairing.list_changes(before, now)
+    against = pairing.judge_comparability(before, now, across=across)
+    changes = pairing.list_changes(before, now, across=across)
+    readers = before.conditions.reader, now.conditions.reader
+    if across and not as_json:
+        tell(f"Readers: {' -> '.join(readers)}.")
     if as_json:
         plain = {
+            "readers": readers,
             "baseline": against.model_dump(mode="json"),
             "changes": [each.model_dump(mode="json") for each in changes],
         }
@@ -92,14 +98,15 @@ def compare(old: Path, new: Path, as_json: bool, page: Path | None) -> None:
     if page:
         from harness.regress import comparison_page as pages
 
-        write_page(page, pages.write_page(*sides))
+        write_page(page, pages.write_page(*sides, across=across))
         if not as_json:
             tell(f"page: {shorten(page)}")
     verdicts = {each.verdict for each in changes}
     if verdicts & {"worse", "vanished"}:
         sys.exit(FAILED)
     if not verdicts - {"not-comparable", "appeared"}:
-        stop(f"nothing of {new} could be compared with {old}", COULD_NOT_RUN)
+        hint = "" if across or readers[0] == readers[1] else ": other readers did the jobs (--across-readers)"
+        stop(f"nothing of {new} could be compared with {old}{hint}", COULD_NOT_RUN)
     sys.exit(GOOD)
 
 

@@ -85,12 +85,10 @@ class Lacking:
     measures: tuple[str, ...]
 
 
-def write_page(old: Side, new: Side) -> str:
-    """The whole file."""
-    against, changes = (
-        pairing.judge_comparability(old.baseline, new.baseline),
-        pairing.list_changes(old.baseline, new.baseline),
-    )
+def write_page(old: Side, new: Side, *, across: bool = False) -> str:
+    """The whole file; `across`: whichever readers did the jobs."""
+    against = pairing.judge_comparability(old.baseline, new.baseline, across=across)
+    changes = pairing.list_changes(old.baseline, new.baseline, across=across)
     rows, lacking, same = _sort(old.baseline, new.baseline, changes)
     rows = list(_attach_cases(rows, old, new))
     style = read_assets(STYLES)
@@ -104,7 +102,7 @@ def write_page(old: Side, new: Side) -> str:
             new=new.baseline,
             against=against,
             versions=[(name, then, now) for name, (then, now) in against.versions.items()],
-            hindered=explain_hindrance(against, old.baseline, new.baseline),
+            hindered=explain_hindrance(against, old.baseline, new.baseline, across=across),
             verdict=_write_verdict(changes, rows),
             rows=rows,
             lacking=lacking,
@@ -118,10 +116,11 @@ def write_page(old: Side, new: Side) -> str:
 # --- what is on top -----------------------------------------------------------------------------------------------
 
 
-def explain_hindrance(against: Against, old: Baseline, new: Baseline) -> str:
+def explain_hindrance(against: Against, old: Baseline, new: Baseline, *, across: bool = False) -> str:
     """One sentence on why the runs are not comparable, or only in part; empty if they are."""
     kept = any(each.verdict not in OPEN for each in pairing.list_changes(old, new))
-    what = []
+    readers = [words.make_visible(side.conditions.reader, 200) for side in (old, new)]
+    what = ["reader {} then, {} now".format(*readers)] if across and readers[0] != readers[1] else []
     if against.differs:
         what += [words.make_visible(each, 200) for each in against.differs]
     if against.retold:

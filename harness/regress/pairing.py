@@ -22,8 +22,8 @@ from harness.regress import drills
 from harness.regress.baseline import ABSENT, Baseline, StoredValue, StoryRow, compare_formulas, sign, value
 
 
-def judge_comparability(old: Baseline, new: Baseline) -> Against:
-    """What `new` is compared with, and whether it can be."""
+def judge_comparability(old: Baseline, new: Baseline, *, across: bool = False) -> Against:
+    """What `new` is compared with, and whether it can be; `across`: whichever readers did the jobs."""
     versions = [{each.backend: each.version or "" for each in side.entrants} for side in (old, new)]
     return Against(
         run=old.run,
@@ -35,15 +35,15 @@ def judge_comparability(old: Baseline, new: Baseline) -> Against:
         versions={
             name: (versions[0].get(name), versions[1].get(name)) for name in sorted({*versions[0], *versions[1]})
         },
-        differs=tuple(_list_differences(old, new)),
+        differs=tuple(_list_differences(old, new, across)),
         retold=tuple(sorted(_find_changed_stories(old, new))),
     )
 
 
-def _list_differences(old: Baseline, new: Baseline) -> Iterator[str]:
+def _list_differences(old: Baseline, new: Baseline, across: bool) -> Iterator[str]:
     if old.protocol != new.protocol:
         yield f"protocol {old.protocol} then, {new.protocol} now"
-    for name, (then, now) in _compare_conditions(old, new).items():
+    for name, (then, now) in _compare_conditions(old, new, across).items():
         yield f"{name.replace('_', ' ')} {_describe(then)} then, {_describe(now)} now"
     if _are_strangers(old, new):
         then, now = (side.suite.version if side.suite else "unknown" for side in (old, new))
@@ -58,13 +58,13 @@ OF_STORIES = {
 """Conditions of which drills know nothing."""
 
 
-def _compare_conditions(old: Baseline, new: Baseline) -> dict[str, tuple[object, object]]:
+def _compare_conditions(old: Baseline, new: Baseline, across: bool) -> dict[str, tuple[object, object]]:
     """Conditions that are not the same, then and now."""
     then, now = (
         {**_USUAL, **side.conditions.model_dump(mode="json", exclude={"noise"})}
         for side in (old, new)
     )  # fmt: skip  # the levels beside the headline's are no part of a row
-    if not (old.stories and new.stories):
+    if across or not (old.stories and new.stories):
         then["reader"] = now["reader"]  # drills have none
     return {name: (then[name], now[name]) for name in now if then[name] != now[name]}
 
@@ -85,12 +85,12 @@ def _describe(condition: object) -> str:
     return ", ".join(map(str, condition)) if isinstance(condition, list) else str(condition) or "nobody"
 
 
-def list_changes(old: Baseline, new: Baseline) -> tuple[Change, ...]:
+def list_changes(old: Baseline, new: Baseline, *, across: bool = False) -> tuple[Change, ...]:
     """All measures of all backends of either side, of which one direction is better.
 
     None of what other conditions measured; drills have no reader, no noise and no token budget.
     """
-    differ = set(_compare_conditions(old, new))
+    differ = set(_compare_conditions(old, new, across))
     if old.protocol != new.protocol or differ - OF_STORIES:
         return ()
     return (*(() if differ or _are_strangers(old, new) else _compare_stories(old, new)), *drills.list_changes(old, new))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html import unescape
 from pathlib import Path
@@ -60,6 +61,23 @@ def test_what_is_not_comparable_is_said_on_top_in_one_sentence(
     said = told(then, now)
     assert says in said
     assert ("Nothing could be compared." in said) == ("k" in new)
+
+
+def test_stories_are_compared_across_readers_where_that_is_asked_for(tmp_path: Path) -> None:
+    sides = []
+    for way, hits in (("codex", BAD), ("codex+file", GOOD)):
+        made = results({"x": {"decisions_right": [hits] * 8}}, reader=f"agent:{way}@m")
+        (tmp_path / f"{way}.json").write_text(made.model_dump_json(by_alias=True))
+        sides.append(str(tmp_path / f"{way}.json"))
+    page = tmp_path / "page.html"
+    alone = CliRunner().invoke(compare, sides)
+    assert alone.exit_code == 3 and "(--across-readers)" in alone.output
+    done = CliRunner().invoke(compare, [*sides, "--across-readers", "--html", str(page)])
+    assert done.exit_code == 0 and "Readers: agent:codex@m -> agent:codex+file@m." in done.output
+    assert "BETTER" in done.output and "decisions_right" in done.output
+    assert "Comparable only in part: reader agent:codex@m then, agent:codex+file@m now" in page.read_text()
+    other = CliRunner().invoke(compare, [*sides, "--across-readers", "--json"])
+    assert json.loads(other.stdout)["readers"] == ["agent:codex@m", "agent:codex+file@m"]
 
 
 def test_another_reader_leaves_the_drills_to_compare() -> None:
