@@ -104,8 +104,12 @@ def mine(
     from harness.mine import mining, review_page, review_sample
     from harness.repo.checkout import FixtureError
     from harness.report.progress import say_during
-    from harness.sessions.folder import SessionsError
+    from harness.sessions.folder import SessionsError, is_imported
 
+    if sessions is not None and not is_imported(sessions):
+        stop(
+            f"{sessions}: holds no imported sessions: make it with `coldwarm import sessions PATH --to {spell(sessions)}`"
+        )
     if folder is None and review is None and check is None:
         stop("say what is wanted: --to DIR for a suite, --review PAGE.html for a page of its candidates, --check N")
     day = since.replace(tzinfo=UTC) if since else None

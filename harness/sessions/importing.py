@@ -19,14 +19,24 @@ from harness.model.trial import digest
 from harness.sessions import opencode, place, transcript, values
 from harness.sessions.claude_code import ClaudeCode
 from harness.sessions.codex import Codex
-from harness.sessions.folder import Entry, Index, SessionsError
-from harness.sessions.messages import Messages
+from harness.sessions.folder import Entry, Index, SessionsError, is_imported
+from harness.sessions.gemini import GeminiCli, QwenCode
+from harness.sessions.messages import Messages, MiniSweAgent
 from harness.sessions.opencode import Opencode
 from harness.sessions.recorded import NO_MESSAGE, Form, Found, Heading, Reader, Said
 from harness.sessions.secrets import Secrets, TooManyError
 from harness.sessions.spans import Spans
 
-FORMS: Sequence[Form] = (ClaudeCode(), Codex(), Opencode(), Spans(), Messages())
+FORMS: Sequence[Form] = (
+    QwenCode(),
+    GeminiCli(),
+    ClaudeCode(),
+    Codex(),
+    Opencode(),
+    Spans(),
+    MiniSweAgent(),
+    Messages(),
+)
 ENDINGS = (".json", ".jsonl", ".ndjson", opencode.DATABASE)
 """What is read below a folder; a file that is named is read whatever its name."""
 PEEKED = 200
@@ -113,9 +123,15 @@ def _find(named: Path, listed: list[Listed]) -> Iterator[Source]:
         next(named.iterdir(), None)
     except (OSError, ValueError) as error:
         raise SessionsError(f"{named}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if is_imported(named):
+        raise SessionsError(f"{named}: was imported already: name recordings, or this folder alone with -b")
     other = Listed(f"{_show(named)}/**")
     for below, folders, names in os.walk(named):
         folders.sort()
+        if is_imported(Path(below)):
+            folders.clear()
+            listed.append(Listed(_show(Path(below)), left_out=Counter({"a folder that was imported already": 1})))
+            continue
         if opencode.is_storage(Path(below)):
             folders[:], names = ["session"], []
         for name in sorted(names):

@@ -36,6 +36,18 @@ class Messages:
         return MessagesReader(self.name, file)
 
 
+class MiniSweAgent:
+    """Its trajectory, an object with `messages`; the last of them only says how it ended."""
+
+    name = "mini-swe-agent"
+
+    def claims(self, value: Any) -> bool:
+        return as_text(as_dict(value).get("trajectory_format")).startswith("mini-swe-agent")
+
+    def open(self, file: Path) -> MessagesReader:
+        return MessagesReader(self.name, file)
+
+
 def _is_message(value: Any) -> bool:
     message = as_dict(value)
     return message.get("role") in _ROLES and ("content" in message or "tool_calls" in message)
@@ -58,8 +70,10 @@ class MessagesReader:
             self._read_message(self._path, as_dict(value))
 
     def _fill(self, session: str, said: dict[str, Any]) -> None:
-        at = next(filter(None, (read_time(said.get(key)) for key in _TIMES)), None)
-        about = as_dict(said.get("metadata")) | said
+        about = as_dict(said.get("metadata")) | as_dict(said.get("extra")) | said
+        at = next(filter(None, (read_time(about.get(key)) for key in _TIMES)), None)
+        config = as_dict(as_dict(said.get("info")).get("config"))  # of mini-swe-agent
+        about = {"cwd": as_dict(config.get("environment")).get("cwd")} | about
         known = {key: about.get(key) for key in ("cwd", "branch", "commit")}
         self.found.heading(session).fill(at=at, remote=about.get("repository"), **known)
 
@@ -77,7 +91,8 @@ class MessagesReader:
         elif role in ("tool", "function"):
             found.add(session, Answered(as_text(message.get("tool_call_id") or message.get("name")), text))
         else:
-            found.skip(INSTRUCTIONS if role in _ROLES else OTHER_FORM if "role" in message else NO_MESSAGE)
+            known = {**dict.fromkeys(_ROLES, INSTRUCTIONS), "exit": NO_MESSAGE}
+            found.skip(known.get(as_text(role), OTHER_FORM if "role" in message else NO_MESSAGE))
         if session in found.headings:
             self._fill(session, message)
 

@@ -106,7 +106,10 @@ def _parse(data: Any, wrong: Counter[str]) -> Any:
 
 
 def _is_exported(value: Any) -> bool:
-    return isinstance(as_dict(value).get("info"), dict) and isinstance(as_dict(value).get("messages"), list)
+    """An object with the session's record and messages, whose roles stand in records of their own."""
+    messages = as_dict(value).get("messages")
+    named = isinstance(as_dict(as_dict(value).get("info")).get("id"), str)
+    return named and isinstance(messages, list) and not any("role" in as_dict(each) for each in messages)
 
 
 def _is_session(value: Any) -> bool:

@@ -5,16 +5,22 @@ Git never opens the repository itself: what it configures does not run.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from contextlib import suppress
 from datetime import datetime
 from functools import cache
 from pathlib import Path, PurePosixPath
 
+from harness.machine import files
 from harness.repo.clone import Clone, find_folders, find_objects, make_directory
 from harness.repo.names import find_commit
 from harness.repo.series import FixtureError, run_git
 from harness.sessions.recorded import Heading
+
+_MOVED = re.compile(r"[0-9a-f]{40,64} ([0-9a-f]{40,64}) [^\t]*> (\d{1,12}) [+-]\d{4}(?:\t|\Z)")
+_MOST = 16_000_000
+"""Bytes of a reflog that is read."""
 
 
 def find_root(cwd: str) -> Path | None:
@@ -42,11 +48,26 @@ def name_repository(heading: Heading) -> str:
 
 
 def find_commit_then(heading: Heading) -> str:
-    """The recorded commit, else the newest one of the branch at that time; empty: it is not known."""
-    if heading.commit or not heading.branch or heading.branch == "HEAD" or heading.at is None:
-        return heading.commit
+    """The recorded commit, else the newest one of the branch at that time, else the one that the work tree had then, by
+    its reflog; empty: it is not known.
+    """
     root = find_root(heading.cwd)
-    return _find_newest(root, heading.branch, heading.at) if root else ""
+    if heading.commit or heading.at is None or root is None:
+        return heading.commit
+    if heading.branch and heading.branch != "HEAD":
+        return _find_newest(root, heading.branch, heading.at)
+    return _find_checked_out(root, heading.at)
+
+
+def _find_checked_out(root: Path, at: datetime) -> str:
+    """From lines of `old new Name <address> seconds zone<tab>what was done`."""
+    then = ""
+    with suppress(OSError):
+        log = files.read(find_folders(root)[0] / "logs" / "HEAD", _MOST).decode("utf-8", "replace")
+        for line in log.splitlines():
+            if (entry := _MOVED.match(line)) and int(entry[2]) <= at.timestamp():
+                then = entry[1]
+    return then
 
 
 def _find_newest(root: Path, branch: str, at: datetime) -> str:

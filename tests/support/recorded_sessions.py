@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterable
 from contextlib import closing
@@ -229,6 +230,38 @@ def write_message_lines(folder: Path) -> Path:
     return file
 
 
+PLAYED = Path(__file__).parent / "played"
+"""Sessions as the programs themselves wrote them, shortened, with invented words in place of what was said."""
+
+
+def write_qwen(folder: Path) -> Path:
+    return _copy(folder, "qwen-code-0.24.4.jsonl")
+
+
+def write_gemini(folder: Path) -> Path:
+    (folder / ".project_root").write_text(CWD)
+    (folder / "chats").mkdir()
+    return _copy(folder / "chats", "gemini-cli-0.61.0.jsonl")
+
+
+def write_old_gemini(folder: Path) -> Path:
+    """As Gemini CLI wrote a session before it did so line by line."""
+    head, _, *more = [json.loads(line) for line in (PLAYED / "gemini-cli-0.61.0.jsonl").read_text().splitlines()]
+    (folder / ".project_root").write_text(CWD)
+    file = folder / "chats" / "session-old.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps(head | {"messages": [each for each in more if "id" in each]}, indent=2))
+    return file
+
+
+def write_mini_swe_agent(folder: Path) -> Path:
+    return _copy(folder, "mini-swe-agent-2.4.6.json")
+
+
+def _copy(folder: Path, name: str) -> Path:
+    return Path(shutil.copy(PLAYED / name, folder))
+
+
 def _part(role: str, **part: Any) -> dict[str, Any]:
     return {"role": role, "parts": [part]}
 
@@ -264,5 +297,6 @@ WRITERS: dict[str, Callable[[Path], Path]] = {
     "claude-code": write_claude, "codex": write_codex, "codex, old": write_old_codex,
     "opencode, exported": write_opencode_export, "opencode, stored": write_opencode_storage,
     "opencode, database": write_opencode_database,
-    "messages": write_messages, "messages, lines": write_message_lines, "spans": write_spans,
+    "qwen-code": write_qwen, "gemini-cli": write_gemini, "gemini-cli, old": write_old_gemini,
+    "mini-swe-agent": write_mini_swe_agent, "messages": write_messages, "messages, lines": write_message_lines, "spans": write_spans,
 }  # fmt: skip

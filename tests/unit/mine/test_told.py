@@ -92,6 +92,6 @@ def test_only_what_a_session_said_before_it_changed_is_told(foreign: Foreign, tm
 def test_sessions_that_said_nothing_of_it_and_no_sessions_are_one_line(foreign: Foreign, tmp_path: Path) -> None:
     live_long(foreign)
     nothing = write_sessions(tmp_path / "nothing", ("hello", "2026-01-15", "", "Hello."))
-    for folder, words in ((nothing, "said in no session"), (tmp_path, "sessions.json")):
+    for folder, words in ((nothing, "said in no session"), (tmp_path, "coldwarm import sessions PATH")):
         code, said = run(foreign.path, "--to", tmp_path / "suite", "--sessions", folder)
         assert code == 2 and words in said and not (tmp_path / "suite").exists()

@@ -134,6 +134,15 @@ def test_what_is_no_file_is_told_and_not_opened(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
+def test_a_folder_that_was_imported_is_told_apart_from_recordings(tmp_path: Path) -> None:
+    write_claude(tmp_path)
+    importing.run([tmp_path], tmp_path / "out")
+    done = run(tmp_path / "out", tmp_path / "claude.jsonl", "--to", tmp_path / "other")
+    assert done.exit_code == 2 and "out: was imported already: name recordings" in done.output, done.output
+    done = run(tmp_path, "--to", tmp_path / "other")
+    assert done.exit_code == 0 and "       1  a folder that was imported already" in done.output, done.output
+
+
 def test_what_holds_no_session_is_bad_input_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text('{"type": "user", "sessionId": "s1", "message": {"content": 5}}\n')
     done = run(tmp_path, "--to", tmp_path / "out")

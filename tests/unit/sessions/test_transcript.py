@@ -92,7 +92,16 @@ def test_of_two_work_trees_of_one_repository_each_has_its_own_branch(foreign: Fo
     assert place.find_commit_then(heading(foreign.path, 9)) != first
 
 
-@pytest.mark.parametrize(("cwd", "branch"), [("", "gone"), ("", "HEAD"), ("", ""), ("nowhere/else", "trunk")])
+@pytest.mark.parametrize("branch", ["", "HEAD"])
+def test_without_a_branch_it_is_the_commit_that_was_checked_out_then(foreign: Foreign, branch: str) -> None:
+    commits = foreign.git("rev-list", "--reverse", "trunk").splitlines()
+    foreign.at = "2026-02-07T10:00:00+00:00"
+    foreign.git("checkout", "--quiet", "--detach", commits[0])
+    found = [place.find_commit_then(heading(foreign.path, day, branch)) for day in (1, 3, 6, 9)]
+    assert found == [commits[0], commits[1], commits[2], commits[0]]
+
+
+@pytest.mark.parametrize(("cwd", "branch"), [("", "gone"), ("nowhere/else", "trunk"), ("nowhere/else", "")])
 def test_what_is_not_known_is_not_guessed(foreign: Foreign, cwd: str, branch: str) -> None:
     folder = foreign.path.parent / cwd if cwd else foreign.path
     assert place.find_commit_then(heading(folder, 9, branch)) == ""
