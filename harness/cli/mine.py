@@ -107,9 +107,8 @@ def mine(
     from harness.sessions.folder import SessionsError, is_imported
 
     if sessions is not None and not is_imported(sessions):
-        stop(
-            f"{sessions}: holds no imported sessions: make it with `coldwarm import sessions PATH --to {spell(sessions)}`"
-        )
+        made = f"coldwarm import sessions PATH --to {spell(sessions)}"
+        stop(f"{sessions}: holds no imported sessions: make it with `{made}`")
     if folder is None and review is None and check is None:
         stop("say what is wanted: --to DIR for a suite, --review PAGE.html for a page of its candidates, --check N")
     day = since.replace(tzinfo=UTC) if since else None

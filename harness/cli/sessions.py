@@ -63,6 +63,8 @@ def sessions(
     Claude Code  ~/.claude/projects
     Codex        ~/.codex/sessions
     opencode     ~/.local/share/opencode, or what `opencode export` writes
+    qwen-code    ~/.qwen/projects
+    Gemini CLI   ~/.gemini/tmp
     messages     lists as OpenAI's chat API has them, JSON or a list or message a line
     spans        OpenTelemetry GenAI spans with messages, as OTLP JSON
     \b

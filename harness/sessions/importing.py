@@ -125,6 +125,10 @@ def _find(named: Path, listed: list[Listed]) -> Iterator[Source]:
         raise SessionsError(f"{named}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if is_imported(named):
         raise SessionsError(f"{named}: was imported already: name recordings, or this folder alone with -b")
+    yield from _walk(named, listed)
+
+
+def _walk(named: Path, listed: list[Listed]) -> Iterator[Source]:
     other = Listed(f"{_show(named)}/**")
     for below, folders, names in os.walk(named):
         folders.sort()

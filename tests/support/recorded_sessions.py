@@ -298,5 +298,6 @@ WRITERS: dict[str, Callable[[Path], Path]] = {
     "opencode, exported": write_opencode_export, "opencode, stored": write_opencode_storage,
     "opencode, database": write_opencode_database,
     "qwen-code": write_qwen, "gemini-cli": write_gemini, "gemini-cli, old": write_old_gemini,
-    "mini-swe-agent": write_mini_swe_agent, "messages": write_messages, "messages, lines": write_message_lines, "spans": write_spans,
+    "mini-swe-agent": write_mini_swe_agent, "messages": write_messages,
+    "messages, lines": write_message_lines, "spans": write_spans,
 }  # fmt: skip

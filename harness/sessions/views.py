@@ -1,0 +1,222 @@
+"""The readings of a text: as it stands, unescaped, without breaks of lines, and decoded where it may be encoded.
+
+What is found in a reading has a place in the text, so that it can be cut out there.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+_DEEPEST = 3
+"""Escapes in escapes, and encodings in encodings, that are read."""
+_ESCAPE = re.compile(
+    r"\\u\{([0-9A-Fa-f]{1,6})\}|\\u00([0-9A-Fa-f]{2})|\\x([0-9A-Fa-f]{2})|%([0-9A-Fa-f]{2})|&#x([0-9A-Fa-f]{1,4});"
+    r"|&#(\d{1,5});|\\([0-3][0-7]{2})|=([0-9A-F]{2})(?:(?==[0-9A-F\n])|(?<==[0-9A-F]{2}=[0-9A-F]{2}))|&(quot|apo"
+    r"s|amp|lt|gt);|\\([nrt\"'\\/])|([=\\]\n[ \t]*)"
+)
+_NAMED = {"quot": '"', "apos": "'", "amp": "&", "lt": "<", "gt": ">", "n": "\n", "r": "\n", "t": "\t"}
+_STRING = re.compile(r'"((?:[^"\\\n]|\\.){8,})"')
+_GUTTER = re.compile(
+    r"(?m)^[ \t]*(?:\d{1,6}(?:[\t→|:]|: ) ?|[-+>|*#\"'`] ?)(?=(?:[^\s\"']{16,}|(?:[0-9A-Fa-fx,:%=\\]{1,80} ?){1,"
+    r"40})[\"',\\]{0,3}$)"
+)
+"""What a listing, a patch or a quotation puts before a line that may be a part of something encoded."""
+_BREAK = re.compile(r"\n[ \t]{0,40}(?:\d{1,6}(?:[\t→|:]|: ) ?)?[ \t>|*#\"'`]{0,12}(?=[\w+/=%.~\\-])")
+_BESIDE = " \t\"'`+,"
+"""What may stand between a run and the end of its line."""
+_READABLE = re.compile(r"[\t\n\x20-\x7e]{10}")
+_PLAIN_NEXT = re.compile(r"[A-Z]?[a-z]*(?:[\s.,;:!?)]|\Z)")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
+_HEX = re.compile(
+    r"(?<![0-9A-Fa-f])(?:0x|\\?x)?[0-9A-Fa-f]{2}(?:[ :,;-]{0,3}?(?:0x|\\?x)?[0-9A-Fa-f]{2}){7,}[0-9A-Fa-f]?"
+)
+_DECIMAL = re.compile(r"(?<![\d.])\d{2,3}(?:\s?,\s{0,12}\d{2,3}){7,}(?![\d.])")
+_DUMPED = re.compile(r"(?m)^[^\n]{0,12}?\b[0-9a-fA-F]{5,16}:?[ \t]{1,4}(\S{1,8}(?: {1,5}\S{1,8}){0,31})[^\n]*$")
+_SPELT = re.compile(
+    r"(?m)^[^\n]{0,12}?\b[0-9a-f]{6,16}((?: {3}\S| {4}| {2}\\[nrt0abfv]| [0-3][0-7]{2}){1,16})["
+    r"\"',]*$"
+)
+"""As `od -c` has it: four columns a byte."""
+_BYTES = {2: 1, 3: 1, 4: 2, 6: 2, 8: 4}
+"""Characters of a cell of a dump -> bytes."""
+_CELLS: tuple[tuple[re.Pattern[str], Callable[[str], bytes]], ...] = (
+    (re.compile(r"(?:[0-9a-fA-F]{2}){1,2}|[0-9a-fA-F]{8}"), bytes.fromhex),
+    (re.compile(r"[0-9a-fA-F]{4}|[0-9a-fA-F]{8}"), lambda cell: bytes.fromhex(cell)[::-1]),  # little-endian words
+    (re.compile(r"[0-3][0-7]{2}"), lambda cell: bytes([int(cell, 8)])),
+    (re.compile(r"[01][0-7]{5}"), lambda cell: int(cell, 8).to_bytes(2, "little")),
+)
+"""How the cells of a dump look, and what each says."""
+
+
+class View(NamedTuple):
+    """A reading of a text.
+
+    Attributes:
+        places: Where each character begins and ends in the text; None: it is the text, or a block of it, see `block`.
+        block: What is cut out of the text if anything is found, whatever its place in the reading.
+        named: Whether what stands before a value counts: not where lines were joined.
+    """
+
+    text: str
+    places: tuple[list[int], list[int]] | None = None
+    block: tuple[int, int] | None = None
+    named: bool = True
+
+    def locate(self, start: int, end: int) -> tuple[int, int]:
+        if self.block is not None:
+            return self.block
+        return (self.places[0][start], self.places[1][end - 1]) if self.places else (start, end)
+
+
+def read(text: str) -> Iterator[View]:
+    """Every reading, the text itself first."""
+    return _read(View(text), 1)
+
+
+def _read(view: View, depth: int) -> Iterator[View]:
+    for each in _unescape(view):
+        for bare in filter(None, (each, _strip(each))):
+            yield bare
+            yield from _read_decoded(bare, depth)
+            if joined := _join(bare, words=True):
+                yield from _unescape(joined)
+            if joined := _join(bare, words=False):
+                yield from _read_decoded(joined, depth)
+        if depth < _DEEPEST and each.text[:1] in ("{", "[", '"'):  # each text of JSON, from its begin to its end
+            for found in _STRING.finditer(each.text):
+                yield from _read(_cut(each, *found.span(1)), depth + 1)
+
+
+def _read_decoded(view: View, depth: int) -> Iterator[View]:
+    for start, end, decoded in _decode(view.text):
+        if not _READABLE.search(decoded):
+            continue
+        inner = View(decoded, None, view.locate(start, end))
+        if depth < _DEEPEST - 1:
+            yield from (each._replace(block=inner.block) for each in _read(inner, depth + 1))
+        else:
+            yield inner
+
+
+def _cut(view: View, start: int, end: int) -> View:
+    starts, ends = view.places or (range(len(view.text)), range(1, len(view.text) + 1))
+    return View(view.text[start:end], ([*starts[start:end]], [*ends[start:end]]), view.block)
+
+
+def _strip(view: View) -> View | None:
+    """Without what stands before each line, if that is something."""
+    found = [(each.start(), each.end(), "") for each in _GUTTER.finditer(view.text)]
+    return _replace(view, found)._replace(named=False) if len(found) > 1 else None
+
+
+def _unescape(view: View) -> Iterator[View]:
+    for _ in range(_DEEPEST + 1):
+        yield view
+        pieces = list(_ESCAPE.finditer(view.text))
+        if not pieces:
+            return
+        view = _replace(view, [(found.start(), found.end(), _tell(found)) for found in pieces])
+
+
+def _tell(found: re.Match[str]) -> str:
+    kind, said = found.lastindex or 0, found[found.lastindex or 0]
+    if kind in (9, 10):
+        return _NAMED.get(said, said)
+    if kind == 11:
+        return ""
+    code = int(said, {6: 10, 7: 8}.get(kind, 16))
+    return chr(code) if code < 0x110000 else found[0][:1]
+
+
+def _replace(view: View, pieces: list[tuple[int, int, str]]) -> View:
+    """A reading with pieces of it replaced, each by one character or none."""
+    text = view.text
+    starts, ends = view.places or (range(len(text)), range(1, len(text) + 1))
+    said, begins, stops, at = list[str](), list[int](), list[int](), 0
+    for start, end, instead in [*pieces, (len(text), len(text), "")]:
+        said += [text[at:start], instead]
+        begins += starts[at:start]
+        stops += ends[at:start]
+        if instead:
+            begins.append(starts[start])
+            stops.append(ends[end - 1])
+        at = end
+    return View("".join(said), (begins, stops), view.block, view.named)
+
+
+def _join(view: View, *, words: bool) -> View | None:
+    """Without the breaks inside of what may be one long run.
+
+    Args:
+        words: Breaks stay before a plain word, which begins a sentence's next line.
+    """
+    text, breaks = view.text, list[tuple[int, int, str]]()
+    for found in _BREAK.finditer(text):
+        before = text[max(0, found.start() - 8) : found.start()].rstrip(_BESIDE)
+        if before and (before[-1].isalnum() or before[-1] in "_+/=%.~\\-"):
+            start = max(0, found.start() - 8) + len(before)
+            if not (words and _PLAIN_NEXT.match(text, found.end())):
+                breaks.append((start, found.end(), ""))
+    return _replace(view, breaks)._replace(named=False) if breaks else None
+
+
+def _decode(text: str) -> Iterator[tuple[int, int, str]]:
+    """Runs of a text that may be encoded, with each of what they may say."""
+    for found in _BASE64.finditer(text):
+        yield from ((*found.span(), decoded) for decoded in _decode_base64(found[0]))
+    for found in _HEX.finditer(text):
+        digits = re.sub(r"0x|[^0-9A-Fa-f]", "", found[0])
+        for run in (digits, digits[1:]):
+            yield (*found.span(), bytes.fromhex(run[: len(run) // 2 * 2]).decode("utf-8", "replace"))
+    for found in _DECIMAL.finditer(text):
+        codes = [int(each) for each in found[0].split(",")]
+        if max(codes) < 256:
+            yield (*found.span(), bytes(codes).decode("utf-8", "replace"))
+    yield from _read_dumps(text)
+
+
+def _decode_base64(run: str) -> Iterator[str]:
+    """At each place of a group of four at which it may begin: a word may stand before it."""
+    letters = run.replace("-", "+").replace("_", "/").rstrip("=")
+    for skipped in range(4):
+        rest = letters[skipped:]
+        rest = rest[: len(rest) - (len(rest) % 4 == 1)]
+        try:
+            yield base64.b64decode(rest + "=" * (-len(rest) % 4)).decode("utf-8", "replace")
+        except (ValueError, binascii.Error):
+            continue
+
+
+def _read_dumps(text: str) -> Iterator[tuple[int, int, str]]:
+    """Blocks of lines that each have an address and bytes, as xxd, hexdump and od write them."""
+    for block in _list_blocks(_DUMPED, text):
+        for cell, decode in _CELLS:
+            said = b"".join(decode(each) for line in block for each in _list_cells(line[1], cell))
+            if len(said) > 7:
+                yield block[0].start(), block[-1].end(), said.decode("utf-8", "replace")
+    for block in _list_blocks(_SPELT, text):
+        columns = (line[1][at : at + 4] for line in block for at in range(0, len(line[1]), 4))
+        yield block[0].start(), block[-1].end(), "".join(each.strip()[:1] or " " for each in columns)
+
+
+def _list_blocks(pattern: re.Pattern[str], text: str) -> Iterator[list[re.Match[str]]]:
+    """Neighbouring lines."""
+    lines = list(pattern.finditer(text))
+    cuts = [at for at, (one, other) in enumerate(pairwise(lines), 1) if one.end() + 1 != other.start()]
+    return (lines[begin:end] for begin, end in pairwise([0, *cuts, len(lines)]) if begin < end)
+
+
+def _list_cells(line: str, cell: re.Pattern[str]) -> list[str]:
+    """The first 16 bytes of a line; behind its cells the same stands as text."""
+    cells, size = list[str](), 0
+    for each in (each.strip("\"',") for each in line.split()):
+        size += _BYTES.get(len(each), 99)
+        if not cell.fullmatch(each) or size > 16 or (cells and len(each) > len(cells[0])):
+            break
+        cells.append(each)
+    return cells
