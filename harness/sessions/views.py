@@ -22,14 +22,15 @@ _ESCAPE = re.compile(
 _NAMED = {"quot": '"', "apos": "'", "amp": "&", "lt": "<", "gt": ">", "n": "\n", "r": "\n", "t": "\t"}
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.){8,})"')
 _GUTTER = re.compile(
-    r"(?m)^[ \t]*(?:\d{1,6}(?:[\t→|:]|: ) ?|[-+>|*#\"'`] ?)(?=(?:[^\s\"']{16,}|(?:[0-9A-Fa-fx,:%=\\]{1,80} ?){1,"
-    r"40})[\"',\\]{0,3}$)"
+    r"(?m)^[ \t]*(?:\d{1,6}(?:[\t→|:]|: ) ?|[-+>|*#\"'`] ?)(?=(?:[^\s\"']{16,}|[0-9A-Fa-fx,:%=\\ ]{1,"
+    r"3200})[\"',\\]{0,3}$)"
 )
 """What a listing, a patch or a quotation puts before a line that may be a part of something encoded."""
 _BREAK = re.compile(r"\n[ \t]{0,40}(?:\d{1,6}(?:[\t→|:]|: ) ?)?[ \t>|*#\"'`]{0,12}(?=[\w+/=%.~\\-])")
 _BESIDE = " \t\"'`+,"
 """What may stand between a run and the end of its line."""
-_READABLE = re.compile(r"[\t\n\x20-\x7e]{10}")
+_READABLE = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f\ufffd]{10,}")
+"""What of decoded bytes may be text: most of a picture is not."""
 _PLAIN_NEXT = re.compile(r"[A-Z]?[a-z]*(?:[\s.,;:!?)]|\Z)")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _HEX = re.compile(
@@ -94,9 +95,9 @@ def _read(view: View, depth: int) -> Iterator[View]:
 
 def _read_decoded(view: View, depth: int) -> Iterator[View]:
     for start, end, decoded in _decode(view.text):
-        if not _READABLE.search(decoded):
+        if not (runs := _READABLE.findall(decoded)):
             continue
-        inner = View(decoded, None, view.locate(start, end))
+        inner = View("\0".join(runs), None, view.locate(start, end))
         if depth < _DEEPEST - 1:
             yield from (each._replace(block=inner.block) for each in _read(inner, depth + 1))
         else:

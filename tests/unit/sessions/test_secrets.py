@@ -185,7 +185,7 @@ def test_a_link_that_lets_in_is_a_secret(link: str) -> None:
 @pytest.mark.parametrize("form", WRAPPED)
 def test_no_break_of_a_line_hides_a_secret(form: str, around: str) -> None:
     key, others = f"{KEY}QzX", "the berth opens at nine and closes when the last ferry has left the harbour "
-    for before in range(0, 80, 13):
+    for before in (0, 31, 52):
         text = AROUND[around](
             WRAPPED[form]((others * 2)[:before].encode() + b" " + key.encode() + b" " + others.encode())
         )
@@ -195,7 +195,7 @@ def test_no_break_of_a_line_hides_a_secret(form: str, around: str) -> None:
 
 
 @given(st.sampled_from([*WRAPPED]), st.sampled_from([*AROUND]), st.integers(0, 200), KEYS)
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_a_secret_at_any_place_of_any_wrapping_is_found(form: str, around: str, before: int, key: str) -> None:
     data = ("a word " * 40)[:before].encode() + b" " + key.encode() + b" and more of these words"
     [clean] = redact(AROUND[around](WRAPPED[form](data)))
