@@ -70,6 +70,7 @@ def guessed_right(view: View) -> Measure:
     return proportion(len(lucky), len(told), lucky, none="no decision is about what only a memory can know")
 
 
+UNFINISHED = "jobs_unfinished"
 DECISIONS_RIGHT, JOBS_DONE, GUESSED_RIGHT = "decisions_right", "jobs_done", "guessed_right"
 METRICS = (
     metric(
@@ -90,7 +91,7 @@ METRICS = (
         label="jobs completed",
     ),
     metric(
-        "jobs_unfinished", "lower", "proportion",
+        UNFINISHED, "lower", "proportion",
         "jobs that a fault, a limit or a kill ended, or that were not reached / jobs of the story", jobs_unfinished,
         reads=True, cold=True, aside="none of them is done: `jobs_done`", words=Words(WORK, 21),
         label="jobs not finished",

@@ -17,6 +17,11 @@ from harness.metrics.words import COST, WORK, Words
 from harness.model.job import Job
 from harness.model.trial import Measure, Measured
 
+UNTIL_DONE = "rounds_until_done"
+DONE_CORRECTED = "jobs_done_corrected"
+REPEATED = "repeated_corrections"
+ROUND_TOKENS = "tokens_of_rounds"
+
 ONE = "each job was one round: nobody was corrected (--rounds)"
 Rounds = Sequence[tuple[int, Round]]
 
@@ -109,7 +114,7 @@ def repeated_corrections(view: View) -> Measure:
 _MANY = "with --rounds alone; "
 METRICS: tuple[StoryMetric, ...] = (
     metric(
-        "rounds_until_done", "lower", "rounds",
+        UNTIL_DONE, "lower", "rounds",
         "rounds until one is ended in which every check sees what is right and the visible tests pass, mean over the "
         "jobs; a job that was not done counts as one round more than were allowed, and the mean as at least; of: jobs",
         rounds_until_done, reads=True, cold=True, whole=True,
@@ -117,14 +122,14 @@ METRICS: tuple[StoryMetric, ...] = (
         label="rounds until a job is done",
     ),
     metric(
-        "jobs_done_corrected", "higher", "proportion",
+        DONE_CORRECTED, "higher", "proportion",
         "jobs of which every check sees what is right and the visible tests pass after one of the allowed rounds, "
         "which no fault, limit or kill ended / jobs of the story", jobs_done_corrected, reads=True, cold=True,
         aside=f"{_MANY}the columns are of the first round", words=Words(WORK, 27),
         label="jobs completed with corrections",
     ),
     metric(
-        "repeated_corrections", "lower", "proportion",
+        REPEATED, "lower", "proportion",
         "decisions wrong in the first round of their job although an earlier session was corrected on the same fact / "
         "decisions whose right fact an earlier session was corrected on", repeated_corrections,
         reads=True, cold=True, whole=True,
@@ -132,7 +137,7 @@ METRICS: tuple[StoryMetric, ...] = (
         label="corrections repeated",
     ),
     metric(
-        "tokens_of_rounds", "lower", "tokens",
+        ROUND_TOKENS, "lower", "tokens",
         "tokens_total + what the later rounds of all jobs ask the memory, read and write; of: jobs", tokens_of_rounds,
         reads=True, cold=True, whole=True,
         aside=f"{_MANY}the column of cost is of the first round", words=Words(COST, 12),

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.compare.rows import COLD
-from harness.metrics.completion import DECISIONS_RIGHT
+from harness.metrics.completion import DECISIONS_RIGHT, UNFINISHED
+from harness.metrics.rounds import DONE_CORRECTED, REPEATED, ROUND_TOKENS, UNTIL_DONE
 from harness.model.results import Pooled, Results
 from harness.model.trial import SCRIPTED
 from harness.report import words
@@ -24,7 +25,7 @@ def tell_jobs(results: Results) -> Iterator[VerdictLine]:
     for row in results.backends:
         if line := _tell_rounds(results, row):
             yield VerdictLine(line, "work")
-    pooled = [(row, _pool(results, row, "jobs_unfinished")) for row in results.backends]
+    pooled = [(row, _pool(results, row, UNFINISHED)) for row in results.backends]
     if left := [f"{_count(found)} {_name(results, row)}" for row, found in pooled if found and found.hits]:
         text = f"Jobs that a fault, a limit or a kill ended, and that so are not done: {', '.join(left)}."
         yield VerdictLine(f"{text} Their edits are judged as they stand.", "work", "bad")
@@ -33,7 +34,7 @@ def tell_jobs(results: Results) -> Iterator[VerdictLine]:
 
 def _tell_rounds(results: Results, row: str) -> str:
     """Empty if each job was one round."""
-    names = ("rounds_until_done", "jobs_done_corrected", "repeated_corrections", "tokens_of_rounds")
+    names = (UNTIL_DONE, DONE_CORRECTED, REPEATED, ROUND_TOKENS)
     rounds, done, again, tokens = (_pool(results, row, name) for name in names)
     if rounds is None or rounds.value is None:
         return ""
