@@ -205,7 +205,8 @@ class Environment:
 def _open_children(settings: Settings, control: Control) -> Iterator[Stores]:
     assert settings.embedder is not None, "children embed"
     embedder = settings.embedder()
-    chat = make_upstream(settings.chat, environ, settings.find_job) if settings.chat else None
+    asked = settings.chat
+    chat = make_upstream(asked, environ, settings.find_job, settings.deadlines.call) if asked else None
     file = settings.cache / "embeddings.sqlite" if settings.cache else None
     with (
         closing(EmbeddingCache(file, embedder)) as cache,

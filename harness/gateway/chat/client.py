@@ -11,8 +11,8 @@ from typing import Any, Literal, Self
 from harness.gateway.chat.normaliser import map_strings
 from harness.gateway.chat.wire import EMPTY, count_spent, parse, read_message, read_text, read_usage
 
-SECONDS = 330.0
-"""More than the gateway gives an upstream from first to last: it is the gateway that says what went wrong."""
+SECONDS = 86_430.0
+"""More than the gateway ever gives an upstream (--call-seconds is at most a day): it says what went wrong."""
 Ending = Literal["answered", "refused", "empty", "timed-out", "failed"]
 """refused: the model declined. empty: it said nothing. failed: no answer came, whoever is to blame for that."""
 

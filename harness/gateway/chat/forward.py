@@ -32,6 +32,8 @@ from harness.log.redaction import Redactor
 if TYPE_CHECKING:
     import httpx
 
+SECONDS = 300.0
+"""What a call may take from first to last, unless somebody allows more."""
 TRIES = 3
 """Attempts at a call that the upstream has certainly not worked on: it answered 429, or nobody took the connection."""
 
@@ -50,7 +52,7 @@ class Forwarder:
         pause: Seconds before the second attempt, doubled for the third, where the upstream names none.
     """
 
-    def __init__(self, base_url: str, key: str, *, timeout: float = 300.0, pause: float = 0.5) -> None:
+    def __init__(self, base_url: str, key: str, *, timeout: float = SECONDS, pause: float = 0.5) -> None:
         import httpx  # here, as it takes 0.1 s that no command line without a chat model should wait for
 
         try:
@@ -82,9 +84,9 @@ class Forwarder:
         )
 
     @classmethod
-    def from_environment(cls, environ: Mapping[str, str]) -> Forwarder:
+    def from_environment(cls, environ: Mapping[str, str], seconds: float = SECONDS) -> Forwarder:
         """A forwarder as OPENAI_BASE_URL (default: OpenAI itself) and OPENAI_API_KEY say. Raises ChatError."""
-        return cls(environ.get("OPENAI_BASE_URL") or _OPENAI, environ.get("OPENAI_API_KEY", ""))
+        return cls(environ.get("OPENAI_BASE_URL") or _OPENAI, environ.get("OPENAI_API_KEY", ""), timeout=seconds)
 
     @property
     def name(self) -> str:

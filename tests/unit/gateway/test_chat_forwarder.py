@@ -14,10 +14,12 @@ import httpx
 import pytest
 
 from harness.gateway.cache import EmbeddingCache
-from harness.gateway.chat.forward import Forwarder, explain_unreached
+from harness.gateway.chat.forward import SECONDS, Forwarder, explain_unreached
+from harness.gateway.chat.upstreams import make_upstream
 from harness.gateway.chat.wire import ChatError
 from harness.gateway.gateway import Gateway
 from harness.gateway.meter import ChatFault
+from harness.model.trial import Chat
 from tests.support.fake_upstream import ASKED, KEY, TRIAL, FakeUpstream, Handler, ask, pieces
 from tests.support.fakes import FakeEmbedder
 
@@ -117,6 +119,16 @@ def test_a_setup_that_cannot_work_is_one_line(environ: dict[str, str], says: str
         Forwarder.from_environment(environ)
     assert len(str(caught.value).splitlines()) == 1
     assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize(("allowed", "given"), [(0, SECONDS), (60, SECONDS), (900, 900)])
+def test_a_model_has_as_long_as_the_call_that_waits_for_it(
+    monkeypatch: pytest.MonkeyPatch, allowed: float, given: float
+) -> None:
+    made = []
+    monkeypatch.setattr(Forwarder, "__init__", lambda *_, timeout, **__: made.append(timeout))
+    make_upstream(Chat(answers="model"), {"OPENAI_API_KEY": KEY}, seconds=allowed)
+    assert made == [given]
 
 
 def test_the_environment_names_the_upstream(upstream: FakeUpstream) -> None:
