@@ -131,6 +131,11 @@ class MemorySession(StoreSession[Handle]):
         if self._meter is not None:
             self._meter.phase = name
 
+    def _set_day(self, at: str) -> None:
+        """The day that models inside the backend are told."""
+        if self._meter is not None:
+            self._meter.day = at[:10]
+
     def wrote(self) -> None:
         """A write or a delete was acknowledged: the next question settles first."""
         self._dirty = True
@@ -184,6 +189,7 @@ class MemorySession(StoreSession[Handle]):
         """
         yield from self.settle(session)
         query, scope, k, at = question.query, question.scope, self.trial.k, (question.day or session.at).isoformat()
+        self._set_day(at)
         hits, fault, took = self.ask(partial(_recall, query, scope, k, at, question.where))
         until = time.monotonic() + OWN_SECONDS
         try:
@@ -300,6 +306,7 @@ class MemorySession(StoreSession[Handle]):
             return
         written = [self.date(each) for each in written]
         items = [each.item for each in written]
+        self._set_day(items[0].at)
         ids: tuple[tuple[str, ...], ...] | None
         if replaces:
             ack, fault, took = self.ask(lambda memory: memory.supersede(items[0].scope, replaces, items[0]))

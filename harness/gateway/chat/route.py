@@ -30,7 +30,7 @@ class ChatRoute:
 
     async def answer(self, body: bytes, meter: Meter, phase: str) -> Response:
         """Raises Refused. A fault that comes when a stream has begun ends it with an event that holds the error."""
-        call = _ChatCall(wire.parse(body, ours=phase == READING), meter, self, phase)
+        call = _ChatCall(wire.parse(meter.change_day(body), ours=phase == READING), meter, self, phase)
         try:
             if limit := self.ledger.used_up:
                 raise Refused(429, f"the budget of the run, {limit}, is used up", code="budget")

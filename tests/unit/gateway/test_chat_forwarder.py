@@ -8,6 +8,7 @@ import socket
 import ssl
 import time
 from contextlib import closing
+from datetime import UTC, date, datetime
 from urllib.parse import urlsplit
 
 import httpx
@@ -119,6 +120,18 @@ def test_a_setup_that_cannot_work_is_one_line(environ: dict[str, str], says: str
         Forwarder.from_environment(environ)
     assert len(str(caught.value).splitlines()) == 1
     assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize("today", [date.today(), datetime.now(UTC).date()])
+def test_today_is_the_day_of_the_story_for_a_model_inside(upstream: FakeUpstream, today: date) -> None:
+    text = f"Today is {today} {today}T10:00Z, not 2024-02-29."
+    said = {**ASKED, "messages": [{"role": "user", "content": text}]}
+    with Gateway(EmbeddingCache(None, FakeEmbedder()), Forwarder(upstream.url, KEY)) as gateway:
+        meter = gateway.register(TRIAL)
+        for meter.day in ("2025-03-27", ""):
+            assert ask(gateway, said)[0] == 200
+    heard = [body["messages"][0]["content"] for body in upstream.requests if body]
+    assert heard == ["Today is 2025-03-27 2025-03-27T10:00Z, not 2024-02-29.", text]
 
 
 @pytest.mark.parametrize(("allowed", "given"), [(0, SECONDS), (60, SECONDS), (900, 900)])

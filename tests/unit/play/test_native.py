@@ -9,7 +9,8 @@ import pytest
 
 from adapters._capture import by_piece, observe_with
 from harness import paths
-from harness.adapter import Ack, Message, Scope, applies
+from harness.adapter import Ack, Hit, Message, Scope, applies
+from harness.gateway.meter import Meter
 from harness.log.blobs import unpack
 from harness.log.events import Changed, Forgot, Recalled, Wrote
 from harness.log.parts import HITS
@@ -79,6 +80,25 @@ def test_each_session_is_handed_over_once_as_it_was_spoken(keyring: Stage, host:
     noise = sum(each.noise for event in wrote for each in log.items(event))
     assert (noise, len(wrote)) == (3 if list_batches(keyring.scenario) else 0, len(keyring.scenario.sessions) + noise)
     assert all(each.tokens or each.noise for each in wrote)
+
+
+def test_a_model_inside_is_told_the_day_of_the_session(
+    keyring: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meter, told = Meter(), list[tuple[str, str]]()
+
+    class FakeNoting(FakeCapturing):
+        def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+            told.append((at[:10], meter.day))
+            return super().observe(transcript, scope, at, session)
+
+        def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            told.append((at[:10], meter.day))
+            return super().recall(query, scope, k, at)
+
+    monkeypatch.setattr("tests.support.story_player.Meter", lambda: meter)
+    keyring.play(tmp_path, FakeHost(tmp_path / "store", memory=FakeNoting), feed="native")
+    assert len({day for day, _ in told}) > 3 and all(day == said for day, said in told)
 
 
 def test_a_hit_is_read_whole_by_the_messages_that_stand_in_it(keyring: Stage, host: FakeHost, tmp_path: Path) -> None:
