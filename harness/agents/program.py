@@ -118,10 +118,13 @@ class Job:
         prompt_file = self.room / "stdin"
         prompt_file.write_text(profiles.fill(self.profile.stdin, values), encoding="utf-8")
         with prompt_file.open("rb") as stdin:
-            return command.run(
+            done = command.run(
                 [*self._wrap(), *command.hold("DATA"), *inner, *(profiles.fill(each, values) for each in words)],
                 self.tree, environment, self.profile.seconds, stdin=stdin, stop=stop,
             )  # fmt: skip
+        if contained and not (stop and stop.is_set()):
+            bubblewrap.translate_exit(done.code, done.err)
+        return done
 
     def read_transcript(self, done: Finished) -> bytes:
         """The transcript of a program that has ended, else what it printed."""

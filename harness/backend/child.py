@@ -253,7 +253,7 @@ class Child:
         last_words = self._last_words()
         sent = -(self._process.poll() or 0)
         if sent in shortage.KILLS and not self._owns_up(sent) and not shortage.holds_most(self._held):
-            return self._fault("machine", op, f"its process was {shortage.KILLED.format(sent)}")
+            return self._fault("machine", op, f"its process was {shortage.tell_kill(sent)}")
         # A mapped file without room beneath it ends whoever writes to it by SIGBUS.
         room = shortage.is_short_of_room(self._home.parent) if sent == signal.SIGBUS else ""
         time_up = shortage.explain_processor() if sent == signal.SIGXCPU else ""

@@ -323,10 +323,10 @@ class Service:
         return self._root / f"{name}.log"
 
     def _describe_end(self, name: str, code: int) -> ServiceError:
-        """An end by signal 9 or 15 is the machine's doing, as nobody here has sent it, unless it filled the memory."""
+        """A kill is the machine's doing, as nobody here has sent it, unless it filled the memory."""
         last_words = self._last_words(name)
         if -code in shortage.KILLS and not shortage.holds_most(self._ask("look")["held"]):
-            killed = shortage.KILLED.format(-code)
+            killed = shortage.tell_kill(-code)
             return ServiceError(f"{name} was {killed}{last_words}", killed)
         how = f"was ended by signal {-code}" if code < 0 else f"ended with {code}"
         return ServiceError(f"{name} {how}{last_words}", shortage.find(last_words, self._store))

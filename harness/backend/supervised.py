@@ -69,7 +69,7 @@ class Supervised:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(1)
             sent = -(self._process.poll() or 0)
-            lack = shortage.KILLED.format(sent) if sent in shortage.KILLS else ""
+            lack = shortage.tell_kill(sent) if sent in shortage.KILLS else ""
             raise ServiceError("the supervisor of the server has ended, and the server with it", lack)
         reply = json.loads(line)
         if "error" in reply:

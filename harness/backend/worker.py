@@ -225,14 +225,14 @@ def _die_with_parent() -> None:
 
 def _own_up(event: str, args: tuple[Any, ...]) -> None:
     """A process that ends or stops itself says so before: a signal does not tell the parent who sent it."""
-    if event not in ("os.kill", "os.killpg") or args[1] not in (signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP):
-        return
-    if args[0] in (0, os.getpid(), os.getpgrp(), -os.getpgrp()):
+    if event in ("os.kill", "os.killpg") and args[1] and args[0] in (0, os.getpid(), os.getpgrp(), -os.getpgrp()):
         os.write(2, f"{SENT}{int(args[1])}\n".encode())
 
 
 def main(descriptor: int, name: str) -> None:
     _die_with_parent()
+    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:  # else it would be raised in the adapter, as its own
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     requests, answers = open(descriptor, "rb"), open(descriptor, "wb", closefd=False)  # noqa: SIM115  until the process ends
     worker, module = cache(partial(Worker, name)), name.partition(":")[0]
     sys.addaudithook(_own_up)

@@ -12,6 +12,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
+from harness.machine import shortage
+from harness.machine.processes import Killed
+
 _SYSTEM = ("/bin", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/sbin", "/usr")
 
 
@@ -66,7 +69,12 @@ def describe_containment() -> str:
 
 
 def translate_exit(code: int, said: bytes) -> int:
-    """The exit code as it is without bubblewrap: negative for a signal, 127 where there is no such command."""
+    """The exit code as it is without bubblewrap: negative for a signal, 127 where there is no such command.
+
+    Raises Killed if bubblewrap itself was ended by a signal: nothing that it contains can send it one.
+    """
+    if code < 0:
+        raise Killed(f"the container of a command was {shortage.tell_kill(-code)}")
     if said.startswith(b"bwrap: execvp "):
         return 127
     return 128 - code if 128 < code <= 192 else code

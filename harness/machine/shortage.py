@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from harness.machine import files
+from harness.machine.processes import Killed
 
 ROOM = 64 * 2**20
 """Free bytes below which a write may have failed, although some are free again when we look."""
@@ -33,10 +34,10 @@ FILES, ADDRESSES, PROCESSES, FILE = 1024, 4 * 2**30, 4096, 2**30
 file."""
 NEEDED_FILES, NEEDED_ADDRESSES = 64, 768 * 2**20
 """Those without which no command gets to its end."""
-KILLED = "killed by signal {}, not by coldwarm: perhaps memory ran out"
-"""What is inferred of who was ended so, and by nobody that is known."""
-KILLS = (signal.SIGKILL, signal.SIGTERM)
+OUT_OF_MEMORY = (signal.SIGKILL, signal.SIGTERM)
 """What ends a process where memory runs out: the system's own means, and what keeps it from having to."""
+KILLS = (*OUT_OF_MEMORY, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+"""What ends a process only if somebody sends it: no fault of a program does."""
 _FEW = 0.05
 """The share of memory, files or processes below which there is next to nothing left."""
 _PROCESS_SIGNS = r"can't start new thread|Resource temporarily unavailable|pthread_create"
@@ -78,6 +79,8 @@ def explain_error(error: BaseException, folder: Path | None = None) -> str:
     for each in _list_causes(error):
         if isinstance(each, MemoryError):
             return _MEMORY
+        if isinstance(each, Killed):
+            return str(each)
         if isinstance(each, OSError) and each.errno in _OURS:
             return _OURS[each.errno]
         if isinstance(each, RuntimeError) and "can't start new thread" in str(each):
@@ -114,6 +117,12 @@ def explain_processor() -> str:
     gave itself another one did so in its own process."""
     most = resource.getrlimit(resource.RLIMIT_CPU)[0]
     return "" if most == resource.RLIM_INFINITY else f"a process may compute for {most:,} s only: ulimit -t unlimited"
+
+
+def tell_kill(sent: int) -> str:
+    """What is inferred of who was ended by this signal, and by nobody that is known."""
+    perhaps = ": perhaps memory ran out" if sent in OUT_OF_MEMORY else ""
+    return f"killed by signal {sent}, not by coldwarm{perhaps}"
 
 
 def holds_most(held: int) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.log.parts import Check
-from harness.machine import bubblewrap, command
+from harness.machine import bubblewrap, command, shortage
 from harness.model.job import HIDDEN, Edit, Job
 from harness.model.trial import digest
 from harness.repo import inside, programs
@@ -59,8 +59,10 @@ class WorkTrees:
             future = self._done.setdefault(key, Future())
         if first:
             try:
-                future.set_result(_work(repo, commit, job, values, visible))
+                future.set_result(_work_again_if_killed(repo, commit, job, values, visible))
             except BaseException as error:
+                with self._lock:
+                    del self._done[key]  # the machine may be in a better state for who asks next
                 future.set_exception(error)
         return future.result()
 
@@ -84,6 +86,15 @@ def _edit(tree: Path, job: Job, values: Mapping[str, str | None]) -> None:
         value = values.get(decision.id)
         for edit in decision.list_edits(value) if value is not None else ():
             _apply(tree, edit)
+
+
+def _work_again_if_killed(
+    repo: Repo, commit: str, job: Job, values: Mapping[str, str | None], visible: bool
+) -> Work:
+    """Work in which a command was killed is done once more: one that kills itself does so again."""
+    work = _work(repo, commit, job, values, visible)
+    killed = any(-check.exit in shortage.KILLS for check in (*work.ran, *work.checks, *work.visible))
+    return _work(repo, commit, job, values, visible) if killed else work
 
 
 def _work(repo: Repo, commit: str, job: Job, values: Mapping[str, str | None], visible: bool) -> Work:
@@ -137,7 +148,10 @@ def _apply(tree: Path, edit: Edit) -> None:
 
 
 def run(tree: Path, decision: str, words: Sequence[str], before: Sequence[str]) -> Check:
-    """Runs one command without network keys or a home; the value seen is its last line of standard output."""
+    """Runs one command without network keys or a home; the value seen is its last line of standard output.
+
+    Raises Killed if its container was.
+    """
     try:
         done = command.run([*before, *words], tree, _make_environment(tree), SECONDS)
         code = bubblewrap.translate_exit(done.code, done.err) if before else done.code
@@ -172,5 +186,7 @@ def show_diff(tree: Path, before: Sequence[str]) -> str:
         shown = command.run([*before, "git", *words], tree, env, DIFF_SECONDS, DIFF_BYTES)
         if shown.code:
             why = explain(shown.err or shown.out, shown.code)
+            if before:
+                bubblewrap.translate_exit(shown.code, shown.err)
             raise WorkError(f"the job left a work tree in which git {words[0]} fails: {why}")
     return shown.out.decode("utf-8", "replace")

@@ -161,7 +161,7 @@ def test_a_kill_from_outside_is_the_machines_doing(tmp_path: Path, launch: Launc
     assert f"killed by signal {sent.value}, not by coldwarm" in caught.value.fault.message
 
 
-@pytest.mark.parametrize("name", ["KillsItself", "EndsItself"])
+@pytest.mark.parametrize("name", ["KillsItself", "EndsItself", "HangsUpItself"])
 def test_who_kills_itself_has_crashed(tmp_path: Path, launch: Launcher, name: str) -> None:
     assert fail(name, tmp_path, launch=launch).fault.kind == "crashed"
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness import paths
-from harness.machine import bubblewrap
+from harness.machine import bubblewrap, command, shortage
+from harness.machine.processes import Killed
 from harness.model.job import Edit, Job
 from harness.repo import checks
 from harness.repo.checkout import Repo, build
@@ -136,6 +139,54 @@ def test_equal_work_is_done_once_also_at_the_same_time(repo: Repo, monkeypatch: 
         made = list(pool.map(do, ["kestrelway"] * 5 + ["harborline"]))
     assert len(count) == 2
     assert made[0] is made[4] and made[0] != made[5]
+
+
+def test_work_in_which_a_command_was_killed_is_done_again(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody else's choice is judged by what the machine did."""
+    code = 137 if bubblewrap.is_available() else -9
+    killed, real = [command.Finished(code, b"", b"")], command.run
+    monkeypatch.setattr(command, "run", lambda *args, **more: killed.pop() if killed else real(*args, **more))
+    (check,) = done(repo, job()).checks
+    assert not killed and (check.exit, check.value) == (0, "kestrelway")
+
+
+@pytest.mark.skipif(not bubblewrap.is_available(), reason="bubblewrap cannot work here")
+def test_a_container_that_is_killed_is_the_machines_doing(repo: Repo) -> None:
+    shop = WorkTrees()
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(shop.do, repo, repo.resolve("0003"), job(["sleep", "50"]), {"target": "kestrelway"})
+        while not (containers := _find_containers(b"sleep\x0050")) and not asked.done():
+            pass
+        os.kill(containers[0], signal.SIGKILL)
+        error = asked.exception(30)
+    assert isinstance(error, Killed)
+    assert shortage.explain_error(error).startswith("the container of a command was killed by signal 9")
+
+
+def _find_containers(words: bytes) -> list[int]:
+    """Those that this process started, by the end of their command."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parent = stat.read_text().rpartition(")")[2].split()[1]
+            told = stat.with_name("cmdline").read_bytes()
+            if int(parent) == os.getpid() and told.startswith(b"bwrap\0") and words in told:
+                found.append(int(stat.parent.name))
+    return found
+
+
+def test_what_failed_is_tried_anew_for_who_asks_next(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop, real, failures = WorkTrees(), checks._work, [OSError(28, "No space left on device")]
+
+    def work(*args: Any) -> checks.Work:
+        if failures:
+            raise failures.pop()
+        return real(*args)
+
+    monkeypatch.setattr(checks, "_work", work)
+    with pytest.raises(OSError, match="No space left"):
+        shop.do(repo, repo.resolve("0003"), job(), {"target": "kestrelway"})
+    assert shop.do(repo, repo.resolve("0003"), job(), {"target": "kestrelway"}).checks[0].value == "kestrelway"
 
 
 def test_a_failure_of_the_workshop_reaches_everyone_who_waits(repo: Repo) -> None:
