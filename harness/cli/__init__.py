@@ -9,6 +9,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -34,8 +35,11 @@ from harness.cli import (
     trend,
     upgrades,
 )
-from harness.cli.common import COULD_NOT_RUN, GOOD, say, stop
+from harness.cli.common import COULD_NOT_RUN, GOOD, say, stop, unheard
 from harness.machine import extras, git, shortage
+
+AGAIN = 0.01
+"""Seconds after which an interrupt that nothing could be raised by is raised."""
 
 
 def main() -> NoReturn:
@@ -63,7 +67,8 @@ def _run() -> int | str | None:
         commands.main(standalone_mode=False)
         return GOOD
     except click.ClickException as error:
-        error.show()
+        with unheard():
+            error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         say("stopped")
@@ -84,7 +89,8 @@ def _run() -> int | str | None:
 def _find_temporary() -> None:
     """A TMPDIR that is named from here is meant from here, also by children, which work elsewhere."""
     if place := os.environ.get("TMPDIR"):
-        os.environ["TMPDIR"] = str(Path(place).absolute())
+        with suppress(FileNotFoundError):  # the working folder is gone, which the command says
+            os.environ["TMPDIR"] = str(Path(place).absolute())
 
 
 def _describe_fault(error: Exception) -> str:
@@ -129,9 +135,18 @@ def _heed_signals() -> Sequence[signal.Signals]:
         _ignore(heeded)
         raise KeyboardInterrupt
 
+    def ask_again(met: sys.UnraisableHookArgs) -> None:
+        """Where nothing can be raised, as in a callback of a library, an interrupt would be printed and forgotten."""
+        if met.exc_type is KeyboardInterrupt:
+            signal.signal(signal.SIGALRM, interrupt)
+            signal.setitimer(signal.ITIMER_REAL, AGAIN)
+        else:
+            sys.__unraisablehook__(met)
+
+    sys.unraisablehook = ask_again
     for each in heeded:
         signal.signal(each, interrupt)
-    return heeded
+    return [*heeded, signal.SIGALRM]
 
 
 def _ignore(signals: Sequence[signal.Signals]) -> None:
@@ -162,6 +177,10 @@ def commands() -> None:
     """
     if lack := shortage.explain_limits():
         stop(lack, COULD_NOT_RUN)
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        stop("the working folder is no longer there: change to another one")
 
 
 for _command in (  # in the order of --help

@@ -8,7 +8,8 @@ import shlex
 import shutil
 import sys
 import webbrowser
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -72,7 +73,17 @@ def say(message: object) -> None:
     from harness.log import pack
     from harness.report.words import make_plain
 
-    click.echo(f"coldwarm: {make_plain(' '.join(pack.name_files(str(message)).split()))}", err=True)
+    with unheard():
+        click.echo(f"coldwarm: {make_plain(' '.join(pack.name_files(str(message)).split()))}", err=True)
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """What cannot be written to standard error, as on a full disk, is told by the exit code alone."""
+    try:
+        yield
+    except OSError:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  until the process ends
 
 
 def tell(line: object) -> None:

@@ -38,6 +38,27 @@ def late(signals):
 cli._ignore = late
 cli.main()
 """
+EARLY = """
+import os, runpy, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+runpy.run_module("harness", run_name="__main__")
+"""
+SWALLOWED = """
+import os, signal, sys, time
+from harness import cli
+class Deaf:
+    def __del__(self):
+        os.kill(os.getpid(), int(sys.argv[1]))
+def commands(standalone_mode):
+    Deaf()
+    time.sleep(60)
+cli.commands.main = commands
+cli.main()
+"""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -68,3 +89,19 @@ def test_a_signal_after_the_command_leaves_its_exit_code(number: signal.Signals)
         preexec_fn=_heed, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_where_nothing_can_be_raised_is_not_lost(number: signal.Signals) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SWALLOWED, str(int(number))], cwd=paths.ROOT, capture_output=True, timeout=50,
+        preexec_fn=_heed, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (3, b"coldwarm: stopped\n")
+
+
+def test_an_interrupt_of_the_first_imports_prints_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", EARLY], cwd=paths.ROOT, capture_output=True, timeout=60, preexec_fn=_heed, check=False
+    )
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")

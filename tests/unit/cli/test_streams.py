@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,21 @@ def test_a_full_output_is_named_with_what_to_do() -> None:
     done = subprocess.run(words, cwd=paths.ROOT, capture_output=True, text=True, check=False)
     said = "coldwarm: standard output or a file: no room is left on a disk of this machine: make room\n"
     assert (done.returncode, done.stderr) == (3, said)
+
+
+@pytest.mark.parametrize("words", ["score nowhere", "list --nonsuch"])
+def test_an_error_that_can_be_told_nowhere_keeps_its_exit_code(words: str) -> None:
+    command = ["sh", "-c", f'"$0" -c "$1" {words} 2>/dev/full', sys.executable, MAIN]
+    done = subprocess.run(command, cwd=paths.ROOT, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+def test_a_working_folder_that_is_gone_is_said(tmp_path: Path) -> None:
+    command = ["sh", "-c", 'rmdir "$PWD"; "$0" -c "$1" list', sys.executable, MAIN]
+    env = {**os.environ, "PYTHONPATH": str(paths.ROOT), "TMPDIR": "tmp"}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    said = "coldwarm: the working folder is no longer there: change to another one\n"
+    assert (done.returncode, done.stderr) == (2, said)
 
 
 def test_a_limit_of_our_own_files_is_said_with_what_to_do(tmp_path: Path) -> None:
