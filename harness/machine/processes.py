@@ -5,12 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -93,6 +94,14 @@ def measure_work(leader: int) -> float | None:
 
 
 def _begin(*thresholds: int) -> None:
-    """An interrupt from the terminal meets all processes: ours is to end this one, without its traceback."""
+    """An interrupt from the terminal meets all processes: ours is to end this one, without its traceback. If ours was
+    killed, this one ends by itself: it would wait for ever, and keep the server from ending, too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     gc.set_threshold(*thresholds)
+
+
+def _end_with_parent() -> None:
+    if parent := parent_process():
+        parent.join()
+        os._exit(1)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +73,50 @@ def test_a_signal_to_all_processes_at_once_leaves_none_and_no_traceback() -> Non
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 3 and said == b""
+
+
+ORPHANS = """
+import sys
+from tests.unit.machine.test_processes import name_yourself
+from harness.machine.processes import map_parts
+
+if __name__ == "__main__":
+    for pid in map_parts(name_yourself, [""] * 50, 2):
+        print(pid, flush=True)
+        sys.stdin.read()
+"""
+
+
+def name_yourself(_: str) -> int:
+    return os.getpid()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="read from /proc")
+def test_processes_whose_parent_was_killed_end_by_themselves() -> None:
+    """And so do the server that started them and the tracker of what they share."""
+    session = f"S{os.getpid()}{time.monotonic_ns()}"
+    command = [sys.executable, "-c", ORPHANS]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "MARK": session}
+    ) as process:  # fmt: skip
+        assert process.stdout is not None and process.stdout.readline()
+        assert len(_find_marked(session)) > 2
+        process.kill()
+    until = time.monotonic() + 30
+    while (left := _find_marked(session)) and time.monotonic() < until:
+        time.sleep(0.05)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left
+
+
+def _find_marked(mark: str) -> list[int]:
+    found = []
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if f"MARK={mark}".encode() in file.read_bytes().split(b"\0"):
+                found.append(int(file.parent.name))
+    return found
 
 
 def whose(part: str) -> tuple[str, int]:
