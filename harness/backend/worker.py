@@ -231,7 +231,7 @@ def _own_up(event: str, args: tuple[Any, ...]) -> None:
 
 def main(descriptor: int, name: str) -> None:
     _die_with_parent()
-    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:  # else it would be raised in the adapter, as its own
+    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:  # it would seem to be the adapter's own
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     requests, answers = open(descriptor, "rb"), open(descriptor, "wb", closefd=False)  # noqa: SIM115  until the process ends
     worker, module = cache(partial(Worker, name)), name.partition(":")[0]

@@ -88,9 +88,7 @@ def _edit(tree: Path, job: Job, values: Mapping[str, str | None]) -> None:
             _apply(tree, edit)
 
 
-def _work_again_if_killed(
-    repo: Repo, commit: str, job: Job, values: Mapping[str, str | None], visible: bool
-) -> Work:
+def _work_again_if_killed(repo: Repo, commit: str, job: Job, values: Mapping[str, str | None], visible: bool) -> Work:
     """Work in which a command was killed is done once more: one that kills itself does so again."""
     work = _work(repo, commit, job, values, visible)
     killed = any(-check.exit in shortage.KILLS for check in (*work.ran, *work.checks, *work.visible))

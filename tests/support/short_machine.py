@@ -87,7 +87,7 @@ Slow = recalling(_wait, "No fault: it takes a second and a half.")
 Patient = recalling(_wait, "No fault: the same, and says that it is slow.", call_seconds=20)
 StopsItself = recalling(lambda *_: os.kill(os.getpid(), signal.SIGSTOP), "Fault: stops itself.")
 EndsItself = recalling(lambda *_: os.kill(os.getpid(), signal.SIGTERM), "Fault: ends itself.")
-HangsUpItself = recalling(lambda *_: os.kill(os.getpid(), signal.SIGHUP), "Fault: ends itself as a closed terminal would.")
+HangsUpItself = recalling(lambda *_: os.kill(os.getpid(), signal.SIGHUP), "Fault: ends itself as if hung up.")
 TimesItselfOut = recalling(lambda *_: os.kill(os.getpid(), signal.SIGXCPU), "Fault: ends as by the limit of its time.")
 KillsItself = recalling(lambda *_: os.kill(os.getpid(), signal.SIGKILL), "Fault: kills itself.")
 

@@ -222,14 +222,14 @@ def test_an_edit_follows_no_link_and_leads_nowhere_else(tmp_path: Path, path: st
 @pytest.mark.skipif(not bubblewrap.is_available(), reason="no bubblewrap")
 def test_a_check_sees_its_work_tree_and_no_network(repo: Repo, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("text")
-    for command in (
+    for words in (
         f"cat {tmp_path}/secret",
         f"touch {tmp_path}/new",
         "touch /etc/new",
         f"ls {paths.TASKS}",
     ):
-        made = done(repo, job(["bash", "-c", f"{command} && echo kestrelway"]))
-        assert made.checks[0].exit != 0, command
+        made = done(repo, job(["bash", "-c", f"{words} && echo kestrelway"]))
+        assert made.checks[0].exit != 0, words
     with socket.create_server(("127.0.0.1", 0)) as server:
         check = ["bash", "-c", f"echo > /dev/tcp/127.0.0.1/{server.getsockname()[1]}"]
         assert done(repo, job(check)).checks[0].exit != 0
