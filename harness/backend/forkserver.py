@@ -183,6 +183,7 @@ class ForkServer:
     def __init__(self, process: subprocess.Popen[bytes], link: socket.socket, reads: tuple[str, ...]) -> None:
         self._process, self._link, self._reads = process, link, reads
         self._lock = threading.Lock()
+        self._late = False
 
     @classmethod
     def ready(cls, adapter: str, home: Path, ports: Ports, python: str = sys.executable) -> ForkServer | None:
@@ -225,9 +226,15 @@ class ForkServer:
                 return -9  # the parent was killed, and its children with it
 
     def _answer(self) -> dict[str, int]:
+        """Nothing any more once an answer was late, as after a stop: it would be taken for that of the next request."""
+        if self._late:
+            return {}
         try:
             data = self._link.recv(4096)
             answer: dict[str, int] = json.loads(data) if data else {}
+        except TimeoutError:
+            self._late = True
+            return {}
         except (OSError, ValueError):
             return {}
         return answer

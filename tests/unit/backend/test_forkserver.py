@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import select
+import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from harness.adapter import Item, Scope, Space
 from harness.backend import client
 from harness.backend.client import Deadlines, RemoteMemory
-from harness.backend.forkserver import Forked, ForkServers, spawn
+from harness.backend.forkserver import Forked, ForkServer, ForkServers, spawn
 from tests.support.faulty_backends import lend
 
 SHORT = Deadlines(open=60, call=20, item=0, exit=5)
@@ -141,3 +143,15 @@ def test_ending_the_fork_server_ends_its_children(place: Path) -> None:
     assert select.select([watch], [], [], 10)[0] == [watch]
     os.close(watch)
     memory.kill()
+
+
+def test_a_late_answer_is_not_taken_for_that_of_the_next_request(tmp_path: Path) -> None:
+    """A server that was stopped answers when it goes on: by a child that nobody waits for any more."""
+    ours, theirs = socket.socketpair()
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process, theirs, (tmp_path / "output").open("wb") as output:
+        server = ForkServer(process, ours, ())
+        ours.settimeout(0.01)
+        assert server.fork(output.fileno(), tmp_path / "home", output.fileno(), ()) is None
+        theirs.sendall(b'{"pid": %d}' % os.getpid())
+        assert server.fork(output.fileno(), tmp_path / "home", output.fileno(), ()) is None
+        server.end()
