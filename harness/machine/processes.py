@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 class Killed(Exception):  # noqa: N818  what was done to it, and no error of its own
-    """A process that was to work for this one was ended from outside. One line."""
+    """A process that was to work for this one was ended from outside, or the machine lacked what it needs. One line."""
 
 
 def map_parts(function: Callable[[P], R], parts: Sequence[P], processes: int, *, apart: bool = False) -> Iterator[R]:

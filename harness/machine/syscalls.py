@@ -11,7 +11,6 @@ import base64
 import ctypes
 import errno
 import os
-import tempfile
 from collections.abc import Iterator
 from functools import cache
 from typing import Literal, NamedTuple
@@ -114,7 +113,7 @@ def compile_filter(*, datagrams: bool, forks: bool) -> str:
             done = library.seccomp_rule_add_array(context, _ERRNO | error, number, len(compared), made)
             if done:
                 raise OSError(-done, f"the filter of system calls cannot be made: {name}: {os.strerror(-done)}")
-        with tempfile.TemporaryFile() as file:
+        with os.fdopen(os.memfd_create("filter"), "w+b") as file:  # a full disk is in nobody's way
             if done := library.seccomp_export_bpf(context, file.fileno()):
                 raise OSError(-done, f"the filter of system calls cannot be made: {os.strerror(-done)}")
             file.seek(0)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from harness.log.parts import Check
 from harness.machine import bubblewrap, command, shortage
+from harness.machine.processes import Killed
 from harness.model.job import HIDDEN, Edit, Job
 from harness.model.trial import digest
 from harness.repo import inside, programs
@@ -148,14 +149,18 @@ def _apply(tree: Path, edit: Edit) -> None:
 def run(tree: Path, decision: str, words: Sequence[str], before: Sequence[str]) -> Check:
     """Runs one command without network keys or a home; the value seen is its last line of standard output.
 
-    Raises Killed if its container was.
+    Raises Killed if its container was, or if it failed for want of what the machine lacks.
     """
     try:
         done = command.run([*before, *words], tree, _make_environment(tree), SECONDS)
         code = bubblewrap.translate_exit(done.code, done.err) if before else done.code
         out, err = done.out.decode("utf-8", "replace"), done.err.decode("utf-8", "replace")
     except OSError as error:
+        if lack := shortage.explain_error(error, tree):
+            raise Killed(lack) from None
         code, out, err = 127, "", f"{words[0]}: {error.strerror}"
+    if code and (lack := shortage.find(out + err, tree)):
+        raise Killed(f"{lack}; {words[0]} failed")
     lines = out.strip().splitlines()
     value = lines[-1].strip() if code == 0 and lines else None
     output = (out + err).replace(str(tree), ".")[:OUTPUT_LIMIT]

@@ -147,8 +147,8 @@ def test_ending_the_fork_server_ends_its_children(place: Path) -> None:
 
 def test_a_late_answer_is_not_taken_for_that_of_the_next_request(tmp_path: Path) -> None:
     """A server that was stopped answers when it goes on: by a child that nobody waits for any more."""
-    ours, theirs = socket.socketpair()
-    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process, theirs, (tmp_path / "output").open("wb") as output:
+    (ours, theirs), place = socket.socketpair(), tmp_path / "output"
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process, theirs, place.open("wb") as output:
         server = ForkServer(process, ours, ())
         ours.settimeout(0.01)
         assert server.fork(output.fileno(), tmp_path / "home", output.fileno(), ()) is None

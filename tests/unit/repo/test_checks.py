@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import socket
@@ -173,6 +174,25 @@ def _find_containers(words: bytes) -> list[int]:
             if int(parent) == os.getpid() and told.startswith(b"bwrap\0") and words in told:
                 found.append(int(stat.parent.name))
     return found
+
+
+def test_a_check_without_room_is_the_machines_doing(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = job(["sh", "-c", "echo No space left on device; exit 1"])
+    assert verdict(repo, full) == "failed"
+    monkeypatch.setattr(shortage, "ROOM", 2**80)
+    with pytest.raises(Killed, match=r"^no room is left on the disk .*: make room; sh failed$"):
+        done(repo, full)
+
+
+def test_a_check_that_cannot_be_started_for_want_of_files_is_the_machines_doing(
+    repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(*_: object, **__: object) -> command.Finished:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(command, "run", run)
+    with pytest.raises(Killed, match="too many files are open: ulimit -n 1024"):
+        done(repo, job())
 
 
 def test_what_failed_is_tried_anew_for_who_asks_next(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
