@@ -16,6 +16,8 @@ RULE, HABIT, REPORT = (
     "The staging gate answers on port 47113.",
 )
 SESSION = (Message("user", RULE), Message("assistant", f"{HABIT}\ncalls read: gate.toml"), Message("tool", REPORT))
+CHATTER = tuple(Message(("user", "assistant")[turn % 2], f"Step {turn} is done, go on.") for turn in range(1, 25))
+"""More messages than a careless store looks back at."""
 OTHER = (Message("user", "Deploy with scripts/ship --target raft, always by hand."),)
 BESIDE = replace(SHOP, repo="storefront-admin")
 
@@ -33,9 +35,9 @@ def _told(bench: Bench) -> tuple[str, ...]:
 
 @check("observe", "persistent")
 def finds_what_was_said(bench: Bench) -> None:
-    """brings what each message of a captured session says, now and after reopening"""
+    """brings what each message of a captured session says, long as it went on, now and after reopening"""
     with bench.open() as memory:
-        _capture(memory)
+        _capture(memory, (SESSION[0], *CHATTER, *SESSION[1:]))
     for _ in range(2):
         with bench.open() as memory:
             for text in _told(bench):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from harness.adapter import Ack, Item, Message, Scope
 from harness.selftest.planted.base import Planted, ReferenceMemory
@@ -76,3 +77,38 @@ class TitlesTheBlank(Planted):
         def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
             title = Item(f"{len(transcript)} messages in {session}", scope, at, "episodic")
             return Ack((*self.remember([title])[0].ids, *super().observe(transcript, scope, at, session).ids))
+
+
+class CapturesTheLastTen(Planted):
+    """Of a session, the last ten messages are looked at: what was said before them is not captured."""
+
+    breaks = "finds_what_was_said"
+
+    class Memory(ReferenceMemory):
+        def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+            return super().observe(transcript[-10:], scope, at, session)
+
+
+class CapturesTheFirstTwenty(Planted):
+    """A session is one request with room for twenty messages: what was said after them is not captured."""
+
+    breaks = "finds_what_was_said"
+
+    class Memory(ReferenceMemory):
+        def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+            return super().observe(transcript[:20], scope, at, session)
+
+
+class KnowsSessionsByName(Planted):
+    """A session of a name that was captured before, in whatever repository, is taken for the same one."""
+
+    breaks = "keeps_sessions_apart"
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            self.known = set[str]()
+
+        def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+            known, self.known = self.known, self.known | {session}
+            return Ack(()) if session in known else super().observe(transcript, scope, at, session)
