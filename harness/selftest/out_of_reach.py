@@ -52,9 +52,17 @@ OUT_OF_REACH: Mapping[str, str] = {
             "MarksEveryTextAlike", "MarkedTakePlaces", "MarkLosesTheSource", "MarkLosesTheConfidence",
             "MarkStandsInTheText", "KeepsTheMarkedForTheRecord", "ForgetsAScopeButItsEnded", "RestoresWithoutTheMarks",
             "MarksOnce", "LaterMarkWins", "UnmarksOnce", "FirstMarkWins", "MarksOutliveARestore",
-            "MarksLeaveOutTheEnded",
+            "MarksLeaveOutTheEnded", "UpdatesNothingThatHasEnded",
         ),
         "sequences mark nothing as ended"),
+    **dict.fromkeys(
+        ("CompactionDropsTheEnded", "CompactionLosesTheEnds"), "sequences compact nothing and mark nothing as ended"
+    ),
+    **dict.fromkeys(
+        ("DemandsTheQuoted", "ReadsFieldsInQuestions", "ExcludesWhatComesAfterNot"),
+        "sequences ask by own text and nothing else",
+    ),
+    "ForgetsItsIndexAfterAWhile": "sequences write to a few scopes",
     **dict.fromkeys(
         (
             "FollowsOneOfAFile", "DeletesWhatMoved", "StopsAfterTheFirst", "WritesBesideTheOld", "ChangesTheSourceOnly",
@@ -81,7 +89,8 @@ OUT_OF_REACH: Mapping[str, str] = {
         (
             "CachesMisses", "SkipsEqualTexts", "KeepsTheLastVersion", "KeepsThreeVersions",
             "KeepsTheFirstVersions", "KeepsTwoMarks", "MarksHoldTheDifference", "IgnoresShortQuestions",
-            "PrunesAtNight", "FadesAfterAYear", "TidiesOnTheSecondDay",
+            "PrunesAtNight", "FadesAfterAYear", "TidiesOnTheSecondDay", "SwallowsThrottling", "ReadsThroughARestore",
+            "HeirsInheritTheEnd", "KeepsUsersOutOfRepositories", "KeepsOrganisationsOutOfBranches",
         ),
         UNFOUND,
     ),
@@ -116,6 +125,7 @@ OUT_OF_REACH: Mapping[str, str] = {
             "EndsByTheClockThere", "EndsAtMidnight", "EndsOnTheFirstOfMarch",
             "EndsBeforeTheEndOfTheMonth", "EndsBefore2038", "ComparesClocks",
             "EndsOnTheDayAfterReopening", "MovesTheEndOnUpdate", "HoldsAtItsEnd", "WritesTwoDigits",
+            "WaitsForItsClock", "IndexesAtNight",
         ),
         ENDS,
     ),

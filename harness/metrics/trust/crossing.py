@@ -112,6 +112,15 @@ def list_refused(view: ScopeView) -> Iterable[ScopeCase]:
                 yield ScopeCase(bool(names) or scope in failed, view.transcript.receipt(line, (names or [""])[0]))
 
 
+def list_missed(view: ScopeView) -> Iterable[ScopeCase]:
+    """The controls of every other case: what they do not bring counts nowhere else."""
+    for step in ("own", "place"):
+        for line, call in view.transcript.calls("recall", step):
+            (name,) = call.about
+            if name in view.ids:
+                yield view.case(None if call.fault else name not in view.list_shown(call), line, name)
+
+
 def list_crowded(view: ScopeView) -> Iterable[ScopeCase]:
     """Only if there are enough of others to fill an answer."""
     transcript = view.transcript

@@ -85,7 +85,13 @@ def deprecated_lost(transcript: Transcript) -> Measure:
     cases += _ask(view, "restored standing", "spare") if _is_unmarked(view) else []
     if _succeeded(view, "restore", "restored"):
         cases += [case for case in _ask(view, "restored until", "marked") if case[1] in marked]
-    return _measure(view, [case for case in cases if case[1] in acknowledged], expected=True)
+    refused: list[Case] = [
+        (line, call.about[0], None if call.fault else False)
+        for step in ("unmarked", "unmarked again")
+        for line, call in transcript.calls("update", step)
+        if not any(transcript.ids(call))
+    ]
+    return _measure(view, [*(case for case in cases if case[1] in acknowledged), *refused], expected=True)
 
 
 def _is_unmarked(view: DrillView) -> bool:
@@ -134,18 +140,20 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "deprecated_recalled", KEEPING, "lower", "proportion",
         "memories marked as ended that a question of their own text, as of three days later, brings without a mark, at "
-        "once, after reopening, or after a snapshot of the marked store was restored, one of them marked a second time "
-        "with a later end, one with an earlier end and asked for as of a day between, and one marked again after an "
-        "update / such questions, if the mark was acknowledged", deprecated_recalled, version=4,
+        "once, after a compaction, if there is one, and reopening, or after a snapshot of the marked store was "
+        "restored, one of them marked a second time with a later end, one with an earlier end and asked for as of a "
+        "day between, and one marked again after an update / such questions, if the mark was acknowledged",
+        deprecated_recalled, version=5,
         label="ended memories that come back as current", otherwise="ended memories out of the way",
         column=columns.DATES.at("expired"),
     ),
     trust(
         "deprecated_lost", KEEPING, "lower", "proportion",
         "memories that hold and do not come as such after seven others were marked as ended: the marked ones as of two "
-        "days before, also once a snapshot of the marked store was restored, one to whose question the marked ones are "
-        "nearer, one of the same text elsewhere, one that was updated after its mark, marked again, and updated again, "
-        "and one that was marked after a snapshot, once that was restored / such questions", deprecated_lost, version=4,
+        "days before, also after a compaction, or once a snapshot of the marked store was restored, one to whose "
+        "question the marked ones are nearer, one of the same text elsewhere, one that was updated after its mark, "
+        "marked again, and updated again, and one that was marked after a snapshot, once that was restored / such "
+        "questions, and updates of what is marked that are not acknowledged", deprecated_lost, version=5,
         label="memories lost as others were marked as ended", otherwise="memories that still hold",
         column=columns.DATES.at("early"),
     ),

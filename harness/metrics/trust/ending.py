@@ -28,6 +28,8 @@ def wrong_near_the_end(transcript: Transcript, step: str, *, holds: bool) -> Mea
     pieces = view.list_acknowledged(transcript.plan.of("ending", "ending changed"))
     if not any(_goes_by_the_question(view, piece) for piece in pieces):
         return not_applicable(IDLE)
+    if holds:
+        pieces += view.list_acknowledged(transcript.plan.of("ending freed"))
     found = [(piece.name, *find_answer(view, step, piece)) for piece in pieces]
     bad = [(line, name) for name, line, came in found if came is not holds]
     unanswered = sum(came is None for _, _, came in found)
@@ -46,15 +48,16 @@ METRICS: tuple[TrustMetric, ...] = (
         "turns, in story time / those with an end, some of which an update or a supersede brought; ends lie in several "
         "zones, at changes of clocks, leap days and ends of months and years; counted where ends go by the time that "
         "is asked about",
-        partial(wrong_near_the_end, step="right after", holds=False), verbatim=True, version=2,
+        partial(wrong_near_the_end, step="right after", holds=False), verbatim=True, version=3,
         label="memories that come back after their end", otherwise="memories that end in time",
         column=columns.DATES.at("expired"),
     ),
     trust(
         "ended_early", KEEPING, "lower", "proportion",
         "memories that the same question does not bring 20 minutes before their end, in story time / the "
-        "same memories, under the same condition; twenty others that ended long before are nearer to one question",
-        partial(wrong_near_the_end, step="right before", holds=True), verbatim=True, version=2,
+        "same memories, under the same condition; twenty others that ended long before are nearer to one question; "
+        "with them, two that an update or a supersede left without an end, decades behind the one that was there",
+        partial(wrong_near_the_end, step="right before", holds=True), verbatim=True, version=3,
         label="memories hidden before their end", otherwise="memories that hold until their end",
         column=columns.DATES.at("early"),
     ),

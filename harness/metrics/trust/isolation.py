@@ -187,6 +187,26 @@ METRICS: tuple[TrustMetric, ...] = (
         column=columns.SCOPES.at("wider"),
     ),
     _measure(
+        "missed_in_own_scope",
+        "searches for a memory in its own scope, by its own text, that do not bring it / such searches for what was "
+        "acknowledged; hundreds in one process",
+        crossing.list_missed,
+        none="nothing was acknowledged",
+        version=1,
+        label="memories missed in their own scope",
+        column=columns.FOUND.at("unfound"),
+    ),
+    _measure(
+        "wider_scope_missed",
+        "memories of a wider scope, down to one that names nothing, that a search in a narrower one, with a text like "
+        "theirs, does not bring / such memories, up to 15 a search; counted where each is found in its own scope",
+        places.wider_missed,
+        none="no memory of a wider scope was found in its own",
+        version=1,
+        label="memories of a wider scope missed in a narrower one",
+        column=columns.FOUND.at("unfound"),
+    ),
+    _measure(
         "read_across_scopes",
         "reads by id, from one scope, that bring another scope's memory / such reads; counted where the same read "
         "from its own scope brings it",

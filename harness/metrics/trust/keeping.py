@@ -162,7 +162,7 @@ def kept_after_reopening(transcript: Transcript) -> Measure:
     if lacking is not None:
         return lacking
     view = DrillView.of(transcript)
-    scopes = {piece.item.scope for piece in transcript.plan.of("answer")}
+    scopes = {piece.item.scope for piece in transcript.plan.of("answer", "alike")}
 
     def there(step: str) -> set[str]:
         return view.list_held(step, scopes, transcript.plan.pieces)
@@ -230,9 +230,10 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "self_reachability", DRILL, "higher", "proportion",
         "sampled memories that a question of their own text brings within k, ten of a batch of 1,030 among them / "
-        "those acknowledged; look-alikes stand in sibling scopes, some of them with the very same text; a text without "
-        "a letter or digit is counted apart",
-        partial(found_within, steps=("own", "found at once"), needs=(), places=None), version=3,
+        "those acknowledged; look-alikes stand in sibling scopes, some of them with the very same text; five are asked "
+        "for behind a beginning with quotes, colons, operators, flags or brackets; one was written a minute before by "
+        "a clock ahead; a text without a letter or digit is counted apart",
+        partial(found_within, steps=("own", "syntax", "found at once"), needs=(), places=None), version=4,
         label="memories found by their own text", otherwise="memories not found by their own text",
         column=columns.FOUND.at("unfound"),
     ),
@@ -293,8 +294,9 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "kept_after_reopening", DRILL, "higher", "proportion",
-        "memories listed with their text by a fresh process on the same store / those listed before it was closed",
-        kept_after_reopening,
+        "memories listed with their text by a fresh process on the same store / those listed before it was closed, "
+        "some with equal texts in one scope or in narrower ones",
+        kept_after_reopening, version=2,
         label="memories kept after reopening", otherwise="memories lost by reopening", column=columns.KEPT.at("lost"),
     ),
     trust(

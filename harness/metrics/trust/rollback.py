@@ -196,15 +196,25 @@ def marks_restored(view: RollbackView) -> Measure:
         again = [each for _, call in found.calls("restore") if (each := call.step) == f"restored {name} again"]
         steps = [f"restored {name}", *again]
         was, looks = view.find_listing(f"mark {name}")[1], [view.find_listing(step) for step in steps]
-        failing = any(broken(found, op, step) for op in ("restore", "history") for step in steps)
+        failing = any(broken(found, op, step) for op in ("restore", "history", "get") for step in steps)
         known = was is not None and not failing and all(now is not None for _, now in looks)
         forgetful = next(_list_forgetful(found, name), None)
         wrong = next((receipt for receipt, now in looks if now != was), "")
-        good = known and not wrong and not forgetful
+        other = next((line for step in steps for line in _list_otherwise(found, f"mark {name}", step)), "")
+        good = known and not wrong and not forgetful and not other
         hits += good
         unanswered += not known
-        lines += [] if good else [forgetful or wrong or f"L{line}"]
+        lines += [] if good else [forgetful or wrong or other or f"L{line}"]
     return proportion(hits, of, lines, none="only one mark was made", unanswered=unanswered)
+
+
+def _list_otherwise(found: Transcript, mark: str, step: str) -> Iterator[str]:
+    """Reads by id that bring something else than at the mark; a restored memory may have another id."""
+    before = {call.request["memory_id"]: found.hits(call) for _, call in found.calls("get", mark)}
+    for line, call in found.calls("get", step):
+        was = before.get(call.request["memory_id"], ())
+        if any(replace(now, score=None) != replace(hit, score=None) for now in found.hits(call) for hit in was):
+            yield f"L{line}"
 
 
 def _list_forgetful(found: Transcript, mark: str) -> Iterator[str]:
@@ -339,10 +349,11 @@ METRICS: tuple[TrustMetric, ...] = (
         "higher",
         "marks of six of one store, two of them made after the others were restored, as a text was changed again and "
         "back, restored in another order than they were made in, one twice, partly by a later process, whose listing "
-        "is then, memory for memory, what it was at the mark, and where the history of a memory that was changed right "
-        "before it, if there is one, tells each text that it told then / such marks",
+        "is then, memory for memory, what it was at the mark, where a memory that was changed between them comes by "
+        "its id as it came then, and where the history of a memory that was changed right before it, if there is one, "
+        "tells each text that it told then / such marks",
         marks_restored,
-        version=3,
+        version=4,
         label="marks of several restored",
         otherwise="marks of several not restored",
         column=columns.KEPT.at("undone"),

@@ -1,7 +1,8 @@
 """What is marked as ended, asked for days before and after; more of it is nearer to a question than what holds.
 
 One of it has the text of a memory elsewhere, one is updated afterwards, one is deleted, and two are marked once more.
-Then a snapshot taken before this is restored, and at last the scope is forgotten as a whole.
+The store is compacted behind all ends, as the date of its newest memory says. Then a snapshot taken before this is
+restored, and at last the scope is forgotten as a whole.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import replace
 from harness.adapter import Scope, Source
 from harness.model.drill import Piece
 from harness.play.drills.durability import write_lesson
-from harness.play.drills.stage import DrillSession
+from harness.play.drills.stage import NOW, DrillSession
 
 SCOPE = Scope(repo="storefront-former", org="acme")
 ELSEWHERE = Scope(repo="storefront-former-api", org="acme")
@@ -38,6 +39,8 @@ def plan(seed: int) -> Iterator[Piece]:
         yield Piece(name=f"marked-{number}", role="marked", item=item)
     yield Piece(name="namesake", role="namesake", item=replace(told, text=f"{words} 01", scope=ELSEWHERE))
     spare, canary = write_lesson("keeping", seed, "spare", SCOPE)
+    newest = replace(spare, text=f"{spare.text} newest", scope=ELSEWHERE, at=NOW)
+    yield Piece(name="newest", role="newest", item=newest)
     yield Piece(name="spare", role="spare", item=replace(spare, at=WRITTEN, source=SOURCE), canary=canary)
     for role, twin in (("again", f"marked-{MARKED}"), ("once again", "again")):
         again, canary = write_lesson("keeping", seed, role, SCOPE)
@@ -52,7 +55,7 @@ def play(stage: DrillSession) -> None:
     stage.renew()
     stage.open("former")
     marked = stage.plan.of("marked")
-    stage.remember("former", [*stage.plan.of("standing"), *marked, *stage.plan.of("namesake", "spare")])
+    stage.remember("former", [*stage.plan.of("standing"), *marked, *stage.plan.of("namesake", "spare", "newest")])
     stage.settle("former")
     _ask_until(stage, "former", marked)
     ids = {piece.name: each for piece in marked for each in stage.ids.get(piece.name, ())}
@@ -63,6 +66,8 @@ def play(stage: DrillSession) -> None:
     _ask(stage, "marked", marked)
     if stage.supports("persistent"):
         stage.close("marked")
+        if stage.supports("compact"):
+            stage.compact("reopened")
         stage.open("reopened")
         _ask(stage, "reopened", marked)
     snapshot = stage.call("marked", "snapshot") if stage.supports("snapshot", "restore") else None

@@ -38,6 +38,8 @@ CHANGES: tuple[tuple[str, str, Op], ...] = (
     ("2026-05-31T00:00:00+01:00", "2025-08-31T23:00:00+10:00", "supersede"),
 )
 """The end that is written, and the one that takes its place."""
+FREED: tuple[Op, ...] = ("update", "supersede")
+"""What takes the place of a memory with an end, and has none."""
 ZONES = tuple(timezone(timedelta(hours=hours)) for hours in (0, -7, 9))
 
 
@@ -51,9 +53,12 @@ def plan(seed: int) -> Iterator[Piece]:
     for end, later, op in CHANGES:
         yield _make_piece(f"before {op}", "ending before", end, seed)
         yield _make_piece(f"after {op}", "ending changed", later, seed, twin=f"before {op}")
+    for op in FREED:
+        yield _make_piece(f"bound {op}", "ending before", ENDS[-1], seed)
+        yield _make_piece(f"freed {op}", "ending freed", None, seed, twin=f"bound {op}")
 
 
-def _make_piece(name: str, role: str, end: str, seed: int, twin: str | None = None) -> Piece:
+def _make_piece(name: str, role: str, end: str | None, seed: int, twin: str | None = None) -> Piece:
     item, canary = write_lesson("keeping", seed, name, SCOPE)
     return Piece(name=name, role=role, item=replace(item, at=WRITTEN, expires=end), canary=canary, twin=twin)
 
@@ -62,9 +67,9 @@ def write(stage: DrillSession) -> None:
     if not stage.supports("expiry"):
         return
     stage.remember("ends", stage.plan.of("over", "ending", "ending before"))
-    for _, _, op in CHANGES:
-        if stage.supports(op) and (ids := stage.ids.get(f"before {op}")):
-            stage.change("ends", op, ids, stage.plan.by_name[f"after {op}"])
+    for old, new, op in [*(("before", "after", op) for _, _, op in CHANGES), *(("bound", "freed", op) for op in FREED)]:
+        if stage.supports(op) and (ids := stage.ids.get(f"{old} {op}")):
+            stage.change("ends", op, ids, stage.plan.by_name[f"{new} {op}"])
     stage.settle("ends")
 
 
@@ -76,6 +81,8 @@ def ask(stage: DrillSession) -> None:
     for step, away in AWAY.items():
         times = [_write_moment(piece, away[number % len(away)], number) for number, piece in enumerate(asked)]
         _ask_at(stage, step, list(zip(asked, times, strict=True)))
+    freed = [piece for piece in stage.plan.of("ending freed") if stage.ids.get(piece.name)]
+    _ask_at(stage, BEFORE, [(piece, FAR[LATE]) for piece in freed])
 
 
 def _write_moment(piece: Piece, away: timedelta, number: int) -> str:

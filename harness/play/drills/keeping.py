@@ -43,6 +43,12 @@ QUESTIONS = 20
 CROWD = 11
 """Memories of the asked scope that come before its other half goes to the siblings, so that a rank means something."""
 FEW = 5
+SYNTAX = (
+    'I was told "it holds since May" and `nothing else`:', "note: path:line is known, see also: todo:",
+    "Is it so OR NOT the same, AND has it NOT changed?", "-x --never -maybe ~so +so ^2 *?",
+    "(see [1], {2} or <3>) && !done ||",
+)  # fmt: skip
+"""How people begin a question, none of it in a memory: quotes, fields, operators, flags, brackets."""
 STORED = ("answer", "look-alike", "odd", "note", "guarded", "plain", "bare", "alike")
 """What is written first, around a `blank`, which is not stored. `bare` has neither source nor confidence; an `edit` or
 `successor` comes for its twin."""
@@ -66,10 +72,10 @@ DATES = (
     "2025-11-02T01:30:45-04:00", "2025-11-02T01:30:45-05:00", "2025-03-09T03:00:30-04:00", "2025-04-06T02:30:00+10:00",
     "2024-02-29T23:59:59-08:00", "2024-03-01T00:00:00+05:45", "2025-02-28T23:30:00-03:30", "2025-12-31T23:59:59-11:00",
     "2026-01-01T00:00:00+14:00", "2025-08-31T00:00:00Z", "2025-07-15T12:34:56+02:00", "1969-12-31T23:59:59+00:00",
-    "1912-06-23T12:00:00+00:00",
+    "1912-06-23T12:00:00+00:00", "2026-03-02T23:59:00+14:00",
 )  # fmt: skip
-"""On both sides of a change of the clock, leap days, ends of months and years, with and without a time of day, and long
-ago."""
+"""On both sides of a change of the clock, leap days, ends of months and years, with and without a time of day, long
+ago, and right before the questions, by a clock that is ahead of theirs."""
 LONG_FOLDER = "services/storefront-web/packages/checkout (next)/src/Ökosystem/components/"
 LONG_SESSION = "2026-02-11 review of payments and refunds/desk-7f3a9c1e/"
 """Longer than a column of 48 characters."""
@@ -303,7 +309,8 @@ def _ask_history(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> Non
 
 
 def _ask(stage: DrillSession) -> None:
-    """In other words; what nobody wrote, beside a question that has an answer; and with a very small and a large k."""
+    """In other words; what nobody wrote, beside a question that has an answer; with a very small and a large k; and by
+    its own text, behind what a search engine may take for its syntax."""
     answers = stage.plan.of("answer")
     for piece in answers:
         stage.recall("asked", _write_question(piece), HOME, about=[piece])
@@ -312,6 +319,8 @@ def _ask(stage: DrillSession) -> None:
     for piece in answers[:FEW]:
         stage.recall("narrow", _write_question(piece), HOME, about=[piece], k=1)
         stage.recall("wide", _write_question(piece), HOME, about=[piece], k=20)
+    for words, piece in zip(SYNTAX, stage.plan.of("plain"), strict=False):
+        stage.recall("syntax", f"{words} {piece.item.text}", HOME, about=[piece])
 
 
 def _write_question(piece: Piece) -> str:
@@ -337,9 +346,9 @@ def _revise(stage: DrillSession) -> list[Piece]:
 
 
 def _read_again(stage: DrillSession, step: str, changed: Sequence[Piece]) -> None:
-    """The asked scope, and what was changed by every other route."""
-    held = [piece for piece in stage.plan.pieces if piece.item.scope == HOME]
-    read_back(stage, step, HOME, held)
+    """The asked scope, those with equal texts, and what was changed by every other route."""
+    for scope in (HOME, TWINS, *NARROWER):
+        read_back(stage, step, scope, [piece for piece in stage.plan.pieces if piece.item.scope == scope])
     _get(stage, step, changed)
     for piece in changed:
         stage.recall(step, piece.item.text, HOME, about=[piece])

@@ -206,7 +206,7 @@ def _restore_each(stage: DrillSession) -> None:
         if earlier and stage.supports("update") and (ids := stage.ids.get(earlier.twin or "")):
             stage.change("marks", "update", ids, earlier)
         stage.settle("marks")
-        stage.list_ids(f"mark {number}", MARKED)
+        _look_at_marked(stage, f"mark {number}")
         _tell_history(stage, f"mark {number}", earlier)
         mark = stage.call(f"mark {number}", "snapshot")
         if mark is not None:
@@ -217,7 +217,7 @@ def _restore_each(stage: DrillSession) -> None:
             stage.open("marks")
         stage.call(f"restored {number}", "restore", marks[number])
         stage.settle(f"restored {number}")
-        stage.list_ids(f"restored {number}", MARKED)
+        _look_at_marked(stage, f"restored {number}")
         _tell_history(stage, f"restored {number}", stage.plan.by_name.get(f"changed {number - 1}"))
     if marks:
         _mark_again(stage, marks)
@@ -232,7 +232,7 @@ def _mark_again(stage: DrillSession, marks: dict[int, str]) -> None:
         if stage.supports("update") and (ids := stage.ids.get("changed 1")):
             stage.change("marks", "update", ids, stage.plan.by_name[name])
         stage.settle("marks")
-        stage.list_ids(f"mark {number}", MARKED)
+        _look_at_marked(stage, f"mark {number}")
         mark = stage.call(f"mark {number}", "snapshot")
         if mark is not None:
             marks[number] = mark
@@ -240,7 +240,15 @@ def _mark_again(stage: DrillSession, marks: dict[int, str]) -> None:
         if number in marks:
             stage.call(step, "restore", marks[number])
             stage.settle(step)
-            stage.list_ids(step, MARKED)
+            _look_at_marked(stage, step)
+
+
+def _look_at_marked(stage: DrillSession, step: str) -> None:
+    """All that is there, and by its id what has another text at other marks."""
+    stage.list_ids(step, MARKED)
+    first = stage.plan.by_name["first 1"]
+    for memory_id in stage.ids.get(first.name, ()) if stage.supports("get") else ():
+        stage.call(step, "get", MARKED, memory_id, about=[first])
 
 
 def _forget_marked(stage: DrillSession, marks: dict[int, str]) -> None:

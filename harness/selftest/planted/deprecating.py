@@ -297,3 +297,15 @@ class MarksLeaveOutTheEnded(Planted):
             with self.writing():
                 self.db.execute("DELETE FROM memories WHERE mark = ? AND expires = ?", [mark, ENDED])
             return mark
+
+
+class UpdatesNothingThatHasEnded(Planted):
+    """An update looks for what holds today: of what is marked as ended it finds nothing, and says so."""
+
+    must = ("deprecated_lost",)
+
+    class Memory(ReferenceMemory):
+        def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
+            now = datetime.now(UTC).timestamp()
+            ended = any(row["expires"] and row["expires"] <= now for row in self.visible(scope, memory_id))
+            return Ack(()) if ended else super().update(scope, memory_id, item)

@@ -117,6 +117,7 @@ def test_a_sound_backend(tmp_path: Path) -> None:
     assert {name: counts(each) for name, each in measures.items() if each.status == "measured"} == {
         SEARCH: (0, 2),
         "leaks_by_listing": (0, 2),
+        "missed_in_own_scope": (0, 3),
         "wider_scope_in_listing": (0, 2),
         "read_across_scopes": (0, 2),
         "updated_across_scopes": (0, 1),
@@ -388,6 +389,17 @@ def test_of_a_store_that_looks_at_no_user_only_the_part_is_told(tmp_path: Path) 
     measures = found(tmp_path, {**PLACED, **both})
     assert counts(measures["leaks_by_part"]) == (2, 2)
     assert counts(measures["leaks_by_nesting"]) == (0, 1)
+
+
+def test_what_holds_in_a_wider_scope_is_to_come_in_a_narrower_one(tmp_path: Path) -> None:
+    assert counts(found(tmp_path / "none", PLACED)["wider_scope_missed"]) == (5, 5)
+    some = {**PLACED, FULL: asked_for(FULL, OPEN, ALL), OTHER: asked_for(OTHER, ALL)}
+    assert counts(found(tmp_path / "some", some)["wider_scope_missed"]) == (2, 5)
+
+
+def test_a_search_in_its_own_scope_that_brings_nothing_counts(tmp_path: Path) -> None:
+    silent = {"search A": call("own", "recall", A, ("near",))}
+    assert counts(found(tmp_path, silent)["missed_in_own_scope"]) == (1, 3)
 
 
 def test_a_listing_is_of_exactly_one_scope(tmp_path: Path) -> None:
