@@ -198,10 +198,10 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     _measure(
         "wider_scope_missed",
-        "memories of a wider scope, down to one that names nothing, that a search in a narrower one, with a text like "
-        "theirs, does not bring / such memories, up to 15 a search; counted where each is found in its own scope",
+        "searches in a scope for a memory of a wider one, by its own text, that do not bring it / such searches, also "
+        "for what names nothing at all; counted where it is found in its own scope",
         places.wider_missed,
-        none="no memory of a wider scope was found in its own",
+        none="no memory of a wider scope was asked for in a narrower one",
         version=1,
         label="memories of a wider scope missed in a narrower one",
         column=columns.FOUND.at("unfound"),

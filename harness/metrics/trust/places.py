@@ -95,14 +95,11 @@ def wider_listed(view: ScopeView) -> Iterable[ScopeCase]:
 
 
 def wider_missed(view: ScopeView) -> Iterable[ScopeCase]:
-    """What is limited to less holds in a narrower scope, too; texts of the lattice are alike, and fewer hold in a place
-    than it is asked for."""
-    for line, call in view.transcript.calls("recall", "place"):
+    """What is limited to less holds in a narrower scope, too."""
+    for line, call in view.transcript.calls("recall", "within"):
         (name,) = call.about
-        if group_of(name) == LATTICE and view.was_found(name):
-            for other in view.groups[LATTICE]:
-                if other != name and applies(view.scope(other), scope_of(call)) and view.was_found(other):
-                    yield view.case(None if call.fault else other not in view.list_shown(call), line, other)
+        if view.was_found(name):
+            yield view.case(None if call.fault else name not in view.list_shown(call), line, name)
 
 
 def by_forgetting(way: str, view: ScopeView) -> Iterable[ScopeCase]:

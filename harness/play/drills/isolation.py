@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from harness.adapter import Item, Scope
+from harness.adapter import Item, Scope, applies
 from harness.model.drill import Piece, Plan
 from harness.model.trial import digest
 from harness.play.drills import scopes
@@ -139,6 +139,7 @@ def play(stage: DrillSession) -> None:
         _ask(stage, pair)
     for place in places:
         _ask_place(stage, place)
+    _ask_within(stage, [piece for piece in places if group(piece.name) == LATTICE and "!" not in piece.name])
     _ask_elsewhere(stage, pairs, places)
     _write_across(stage, pairs)
     if stage.supports("forget_scope"):
@@ -195,6 +196,16 @@ def _ask_place(stage: DrillSession, place: Piece) -> None:
     stage.recall("place", place.item.text, place.item.scope, about=[place], k=DEPTH)
     if place.name.startswith((LATTICE, "word")):
         read_back(stage, "listed place", place.item.scope, [place])
+
+
+def _ask_within(stage: DrillSession, places: list[Piece]) -> None:
+    """What holds in a scope holds in those within it: asked for there by its own text, so that a search for equal words
+    finds it, too. In those with one part more, and of what names nothing in all."""
+    for wide in places:
+        for narrow in places:
+            more = len(scopes.list_parts(narrow.item.scope)) - len(scopes.list_parts(wide.item.scope))
+            if applies(wide.item.scope, narrow.item.scope) and (more == 1 or (more and wide.item.scope == Scope())):
+                stage.recall("within", wide.item.text, narrow.item.scope, about=[wide], k=DEPTH)
 
 
 def _ask_elsewhere(stage: DrillSession, pairs: list[ScopePair], places: list[Piece]) -> None:

@@ -129,6 +129,11 @@ def name_scope(respect: str, name: str) -> Scope:
     return Scope(repo=BRANCHED, branch=name) if respect == "branch" else Scope(**{respect: name})
 
 
+def list_parts(scope: Scope) -> list[str]:
+    """The parts that it names."""
+    return [part for part, name in vars(scope).items() if name is not None]
+
+
 def make_places() -> Iterator[tuple[str, Scope]]:
     """Every place: `<group>.<member>`, the group beginning with its family, and the scope."""
     yield from _make_lattice()

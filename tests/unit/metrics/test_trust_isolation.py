@@ -392,9 +392,13 @@ def test_of_a_store_that_looks_at_no_user_only_the_part_is_told(tmp_path: Path) 
 
 
 def test_what_holds_in_a_wider_scope_is_to_come_in_a_narrower_one(tmp_path: Path) -> None:
-    assert counts(found(tmp_path / "none", PLACED)["wider_scope_missed"]) == (5, 5)
-    some = {**PLACED, FULL: asked_for(FULL, OPEN, ALL), OTHER: asked_for(OTHER, ALL)}
-    assert counts(found(tmp_path / "some", some)["wider_scope_missed"]) == (2, 5)
+    def within(name: str, *shown: str) -> Called:
+        return call("within", "recall", BY_ROLE[FULL].item.scope, (name,), *shown)
+
+    asked = {**PLACED, "open": within(OPEN), "all": within(ALL, ALL)}
+    assert counts(found(tmp_path / "found", asked)["wider_scope_missed"]) == (1, 2)
+    unseen = {**asked, OPEN: call("place", "recall", BY_ROLE[OPEN].item.scope, (OPEN,))}
+    assert counts(found(tmp_path / "unseen", unseen)["wider_scope_missed"]) == (0, 1), "it is not found at all"
 
 
 def test_a_search_in_its_own_scope_that_brings_nothing_counts(tmp_path: Path) -> None:
