@@ -29,6 +29,17 @@ SHORT = Deadlines(open=60, call=1.0, item=0, exit=1.0)
 LONG = Deadlines(open=60, call=30, item=0, exit=5)
 
 
+@pytest.fixture(autouse=True)
+def _heeded() -> Iterator[None]:
+    """A child inherits which signals are ignored: under `nohup`, or behind a `&` of a shell, some are."""
+    ignored = [each for each in shortage.KILLS if signal.getsignal(each) == signal.SIG_IGN]
+    for each in ignored:
+        signal.signal(each, signal.SIG_DFL)
+    yield
+    for each in ignored:
+        signal.signal(each, signal.SIG_IGN)
+
+
 @pytest.fixture(params=["spawned", "forked"])
 def launch(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Launcher]:
     with ForkServers(tmp_path / "forkservers") as servers:
