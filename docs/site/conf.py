@@ -31,6 +31,7 @@ PAGES = {
         "docs/concepts",
         "tasks/README",
         "docs/stability",
+        "reports/board/summary",
         "CHANGELOG",
     ),
     "Explanation": (
