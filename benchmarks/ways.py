@@ -1,7 +1,7 @@
 """Ways of writing by ways of reading, over the suites that were played.
 
-`python -m benchmarks.ways RUN RUN > benchmarks/results/ways.json` writes what runs of `make bench-ways` found, one for
-each suite.
+`python -m benchmarks.ways RUN RUN > benchmarks/results/ways.json` writes what runs of `make bench-ways` found: of each
+suite one, or several with other backends (`make bench-ways BENCH='-b langgraph@3.1.2 ...'`).
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ def main() -> None:
 
 
 def tabulate(runs: Sequence[Results]) -> Table:
-    held = runs[0].run.conditions
+    held, cold = runs[0].run.conditions, dict.fromkeys(map(_tell_cold, runs))
     day = datetime.strptime(runs[0].run.id[:8], "%Y%m%d")
     return {
         "title": "Ways of writing by ways of reading",
         "conditions": f"{day:%Y-%m-%d}, commit {(runs[0].run.commit or 'unknown')[:8]}: make bench-ways, noise "
         f"{held.headline_noise}, k {held.k}, {held.budget} tokens, scripted reader; right decisions by what the agent "
-        f"takes, a range is over the ways of reading. Without memory right: {'; '.join(map(_tell_cold, runs))}.",
+        f"takes, a range is over the ways of reading. Without memory right: {'; '.join(cold)}.",
         "columns": ["suite", *policies.WAYS_HEADS],
-        "rows": [row for results in runs for row in _list_rows(results)],
+        "rows": sorted((row for results in runs for row in _list_rows(results)), key=lambda row: row[:2]),
     }
 
 

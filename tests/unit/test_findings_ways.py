@@ -57,12 +57,37 @@ def test_the_table_has_what_was_played(ways: Ways, finding: str, write: WritePol
 
 def test_the_other_ways_are_told_as_played(ways: Ways, finding: str) -> None:
     low, high = ways.spread(READS[0], "matched", "on-commit")
-    assert f"`matched` and `on-commit` get {low} to {high} right." in finding
+    assert f"`matched` and `on-commit` get {low} to {high} right;" in finding
     others: tuple[WritePolicy, ...] = ("expire", "reviewed")
     for write in others:
         low, high = ways.spread(READS[0], write)
         (taken,) = {*ways.list_cells(write, "true memories dropped")}
-        assert f"`{write}` gets {low} to {high} right and takes away {taken.replace('/', ' of ')}" in finding
+        assert f"`{write}` {low} to {high}, taking away {taken.replace('/', ' of ')}" in finding
+
+
+def test_the_calls_of_each_way_are_told_as_played(ways: Ways, finding: str) -> None:
+    told: tuple[WritePolicy, ...] = ("append", "curated", "deprecate", "deprecate-on-commit")
+    calls = [[float(cell) for cell in ways.list_cells(write, "calls a story")] for write in told]
+    assert all(max(each) - min(each) < 0.5 for each in calls)
+    least, *others, most = [str(int(max(each) + 0.5)) for each in calls]
+    assert f"**Calls to the memory**, a story: {', '.join([least, *others])} and {most}." in finding
+
+
+def test_the_other_rows_are_told_as_played(ways: Ways, finding: str) -> None:
+    right = {
+        (row["backend"].partition("@")[0], row["write"]): row[READS[0]].removesuffix("/60")
+        for row in ways.rows
+        if row["suite"] == USUAL
+    }
+    names = {"memsearch": "memsearch", "langgraph": "LangGraph", "hindsight": "Hindsight"}
+    tool = "claude_memory_tool"
+    assert (tool, WRITES["deprecate"]) not in right, "it cannot mark"
+    looked_up = ", ".join(f"{name} {right[backend, WRITES['curated']]}" for backend, name in names.items())
+    followed = ", ".join(f"{name} {right[backend, WRITES['deprecate-on-commit']]}" for backend, name in names.items())
+    assert (
+        f"with `curated`, Claude's memory tool gets {right[tool, WRITES['curated']]} right (`append`: "
+        f"{right[tool, WRITES['append']]}; it cannot mark), {looked_up}; with `deprecate-on-commit`, {followed}."
+    ) in finding
 
 
 def test_the_best_ways_of_reading_are_told_as_played(ways: Ways, finding: str) -> None:
