@@ -85,14 +85,14 @@ bench-full: .venv/.ready
 	  $(LETTA_ROW),; Letta may take an hour more: without it make bench-full LETTA_ROW=))"
 	@$(BIN)/coldwarm run $(if $(LETTA_ROW),$(USUAL:%=-b %) -b $(LETTA_ROW)) $(BENCH)
 
-# Ways of writing by ways of reading, without drills; over the deep suite: make bench-ways BENCH='--suite deep -j 2 -n 100'.
-# `python -m benchmarks.ways` makes benchmarks/results/ways.json of both runs.
+# Ways of writing by ways of reading, without drills; over the deep suite: make bench-ways BENCH='--suite deep -j 2 -n 100';
+# of other backends: ROWS='none langgraph@3.1.2 ...'. `python -m benchmarks.ways` makes benchmarks/results/ways.json of the runs.
 WAYS := append curated matched deprecate expire on-commit deprecate-on-commit reviewed
 bench-ways: BENCH = --jobs 2 --noise 100 $(STORIES:%=-s %)
+bench-ways: ROWS = none notes agents_md bm25 vector_file chroma mem0
 bench-ways: .venv/.ready
 	@echo "playing eight ways of writing, one story of each kind (some ten minutes on 2 cores)"
-	@$(BIN)/coldwarm run $(WAYS:%=--write %) -d none -b none -b notes -b agents_md -b bm25 -b vector_file -b chroma \
-	  -b mem0 $(BENCH)
+	@$(BIN)/coldwarm run $(WAYS:%=--write %) -d none $(ROWS:%=-b %) $(BENCH)
 
 # Every row that a machine with two cores can play: the shipped backends, stores inside of Mem0, releases in environments
 # of their own (uv and npm make them), and rows on PostgreSQL and on Letta's server. Node.js with npm is needed for server-memory,

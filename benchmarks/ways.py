@@ -1,7 +1,7 @@
 """Ways of writing by ways of reading, over the suites that were played.
 
 `python -m benchmarks.ways RUN RUN > benchmarks/results/ways.json` writes what runs of `make bench-ways` found: of each
-suite one, or several with other backends (`make bench-ways BENCH='-b langgraph@3.1.2 ...'`).
+suite one, or several with other backends (`make bench-ways ROWS='none langgraph@3.1.2 ...'`), played alike.
 """
 
 from __future__ import annotations
@@ -27,16 +27,25 @@ def main() -> None:
 
 
 def tabulate(runs: Sequence[Results]) -> Table:
-    held, cold = runs[0].run.conditions, dict.fromkeys(map(_tell_cold, runs))
-    day = datetime.strptime(runs[0].run.id[:8], "%Y%m%d")
+    told = {_tell_conditions(results) for results in runs}
+    rows = sorted((row for results in runs for row in _list_rows(results)), key=lambda row: row[:2])
+    if len(told) > 1 or len({tuple(row[:3]) for row in rows}) < len(rows):
+        sys.exit(f"runs of one commit, alike and with other rows, make one table; these are: {'; '.join(sorted(told))}")
     return {
         "title": "Ways of writing by ways of reading",
-        "conditions": f"{day:%Y-%m-%d}, commit {(runs[0].run.commit or 'unknown')[:8]}: make bench-ways, noise "
-        f"{held.headline_noise}, k {held.k}, {held.budget} tokens, scripted reader; right decisions by what the agent "
-        f"takes, a range is over the ways of reading. Without memory right: {'; '.join(cold)}.",
+        "conditions": f"{told.pop()}, scripted reader; right decisions by what the agent takes, a range is over the "
+        f"ways of reading. Without memory right: {'; '.join(dict.fromkeys(map(_tell_cold, runs)))}.",
         "columns": ["suite", *policies.WAYS_HEADS],
-        "rows": sorted((row for results in runs for row in _list_rows(results)), key=lambda row: row[:2]),
+        "rows": rows,
     }
+
+
+def _tell_conditions(results: Results) -> str:
+    held, day = results.run.conditions, datetime.strptime(results.run.id[:8], "%Y%m%d")
+    return (
+        f"{day:%Y-%m-%d}, commit {(results.run.commit or 'unknown')[:8]}: make bench-ways, "
+        f"noise {held.headline_noise}, k {held.k}, {held.budget} tokens"
+    )
 
 
 def _name(results: Results) -> str:

@@ -70,7 +70,7 @@ def test_the_calls_of_each_way_are_told_as_played(ways: Ways, finding: str) -> N
     calls = [[float(cell) for cell in ways.list_cells(write, "calls a story")] for write in told]
     assert all(max(each) - min(each) < 0.5 for each in calls)
     least, *others, most = [str(int(max(each) + 0.5)) for each in calls]
-    assert f"**Calls to the memory**, a story: {', '.join([least, *others])} and {most}." in finding
+    assert f"**Calls to the memory** for these, a story: {', '.join([least, *others])} and {most}." in finding
 
 
 def test_the_other_rows_are_told_as_played(ways: Ways, finding: str) -> None:
