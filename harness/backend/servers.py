@@ -20,9 +20,10 @@ from harness.adapter import Program, Server
 from harness.backend.supervised import ServiceError, Supervised
 from harness.backend.supervisor import NOBODY
 from harness.machine import ports, processes, shortage
+from harness.machine.patience import BUSY, KEPT, SPAN, Patience, Rivals
 
 READY_SECONDS = 180.0
-"""From the start of the first program to the health of the last."""
+"""From the start of the first program to the health of the last, but for what other programs kept them from running."""
 TOLD_EVERY = 5.0
 """Seconds between two words of progress."""
 DEATHS = 5
@@ -104,7 +105,7 @@ class Service:
             self.check()
             for program in self.server.programs:
                 if program.flush:
-                    self._run(f"{program.name}-flush", program.flush, program, time.monotonic() + self._seconds)
+                    self._run(f"{program.name}-flush", program.flush, program, self._allow())
 
     def release(self) -> None:
         """Ends the programs that hold memories, as their folder goes with the trial and whatever lives there with it.
@@ -214,12 +215,12 @@ class Service:
                 lack = shortage.find(str(first), store.parent)
                 raise ServiceError(f"{program.name} cannot get a fresh store: {first}", lack) from None
         self._store = store
-        deadline = time.monotonic() + self._seconds
+        patience = self._allow()
         for program, _ in held:
-            self._start(program, deadline)
+            self._start(program, patience)
         for program in self.server.programs:
             if not program.data:
-                self._wait(program, deadline)
+                self._wait(program, patience)
 
     def _start_all(self) -> None:
         """Every program in order, each after its setup. The first store is never played in: later ones are copies."""
@@ -233,11 +234,11 @@ class Service:
         self._ports = chosen
         self.url = self._fill(self.server.url)
         self._supervisor = Supervised(self._root)
-        deadline = time.monotonic() + self._seconds
+        patience = self._allow()
         for program in self.server.programs:
             begun = time.monotonic()
-            self._prepare(program, deadline)
-            self._start(program, deadline)
+            self._prepare(program, patience)
+            self._start(program, patience)
             self._progress(f"{program.name}: ready after {time.monotonic() - begun:.1f} s")
 
     def _end(self) -> None:
@@ -248,49 +249,76 @@ class Service:
             for folder in (self._first, self._root / "home"):
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _prepare(self, program: Program, deadline: float) -> None:
+    def _prepare(self, program: Program, patience: Patience) -> None:
         """Runs each command of its setup to the end."""
         if program.setup:
             self._progress(f"{program.name}: preparing")
         if program.data and program.unprivileged:
             _give(self._store)
         for at, command in enumerate(program.setup, 1):
-            self._run(f"{program.name}-setup-{at}", command, program, deadline)
+            self._run(f"{program.name}-setup-{at}", command, program, patience)
 
-    def _run(self, name: str, command: Iterable[str], program: Program, deadline: float) -> None:
+    def _run(self, name: str, command: Iterable[str], program: Program, patience: Patience) -> None:
         """One command of a program, to its end."""
         self._launch(name, command, program)
-        while (code := self._ask("codes")[name]) is None:
-            self._in_time(name, deadline)
-            time.sleep(0.02)
+        self._await(name, patience, lambda: self._ask("codes")[name] is not None, 0.02)
+        code = self._ask("codes")[name]
         self._ask("end", name)
         if code != 0:
             raise self._describe_end(name, code)
 
-    def _start(self, program: Program, deadline: float) -> None:
+    def _start(self, program: Program, patience: Patience) -> None:
         """Until it answers."""
         port = self._ports[program.name]
         if not ports.is_free(port):
             raise ServiceError(f"{program.name} cannot be started: another program has taken port {port}")
         self._launch(program.name, program.argv, program)
         time.sleep(0.05)
-        self._wait(program, deadline)
+        self._wait(program, patience)
 
-    def _wait(self, program: Program, deadline: float) -> None:
+    def _wait(self, program: Program, patience: Patience) -> None:
         """Until it answers; says now and then how long that has taken.
 
         Whether it still runs is asked first, so that who took its port meanwhile is not mistaken for it.
         """
         begun = told = time.monotonic()
-        while True:
-            self.check()
-            if self._answers(program):
-                break
-            time.sleep(0.05)
-            self._in_time(program.name, deadline)
+
+        def answers() -> bool:
+            nonlocal told
             if (now := time.monotonic()) - told > TOLD_EVERY:
                 told = now
                 self._progress(f"{program.name}: starting, {now - begun:.0f} s")
+            self.check()
+            return self._answers(program)
+
+        self._await(program.name, patience, answers, 0.05)
+
+    def _allow(self) -> Patience:
+        """The time that it has to get ready, but for what other programs keep it from running."""
+        self._starved, rivals = 0.0, Rivals(lambda: self._ask("look")["pids"])
+
+        def counts() -> bool:
+            if starved := self._starved < KEPT and rivals.keep():
+                self._starved += SPAN
+            return not starved
+
+        return Patience(self._seconds, counts)
+
+    def _await(self, name: str, patience: Patience, done: Callable[[], bool], pause: float) -> None:
+        """Until it is done, which is looked at after each pause. Raises ServiceError when the time is over."""
+
+        def look(seconds: float) -> bool:
+            until = time.monotonic() + seconds
+            while not (found := done()) and time.monotonic() < until:
+                time.sleep(pause)
+            return found
+
+        try:
+            while not patience.wait(look):
+                pass
+        except TimeoutError:
+            late = f"{name} was not ready within {self._seconds:g} s{self._last_words(name)}"
+            raise ServiceError(late, BUSY if self._starved >= KEPT else "") from None
 
     def _ask(self, op: str, *args: Any) -> Any:
         assert self._supervisor is not None
@@ -298,10 +326,6 @@ class Service:
 
     def _answers(self, program: Program) -> bool:
         return ports.is_answered(f"http://127.0.0.1:{self._ports[program.name]}", program.health)
-
-    def _in_time(self, name: str, deadline: float) -> None:
-        if time.monotonic() > deadline:
-            raise ServiceError(f"{name} was not ready within {self._seconds:g} s{self._last_words(name)}")
 
     def _launch(self, name: str, argv: Iterable[str], program: Program) -> None:
         home = self._root / "home"

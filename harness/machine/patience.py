@@ -1,16 +1,22 @@
 """Deadlines that count the time in which we ran: not what passed while this process, or the whole machine, stood still.
 
 A process that is stopped, or a laptop that sleeps, wakes up long after the moment for which it asked. So a deadline is
-waited for in short spans, and a span that took longer counts as its own length.
+waited for in short spans, and a span that took longer counts as its own length. Who is waited for may stand still as
+well: on a busy machine it is kept from running by others.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+
+from harness.machine import processes
 
 SPAN = 0.25
 """Seconds after which it is looked at whether anything stood still."""
+KEPT = 300.0
+"""Seconds for which who is waited for may be stopped from outside, or kept from running."""
+BUSY = "other programs had the processors"
 
 
 class Patience:
@@ -37,3 +43,22 @@ class Patience:
         if not found and self.left <= 0:
             raise TimeoutError
         return found
+
+
+class Rivals:
+    """Whether other programs keep some processes from running.
+
+    They do in a span in which those got less than half a processor and would have taken as much more. Who takes more
+    threads than there are processors waits for itself, and gets what there is.
+    """
+
+    def __init__(self, leaders: Callable[[], Iterable[int]]) -> None:
+        self._leaders = leaders
+        self._before: processes.Share | None = None
+
+    def keep(self) -> bool:
+        """Whether they did since this was last asked, a span ago. Most waits end within one: the first looks only."""
+        before, self._before = self._before, processes.measure_share(self._leaders())
+        if before is None:
+            return False
+        return self._before.got - before.got < SPAN / 2 <= self._before.waited - before.waited

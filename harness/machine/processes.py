@@ -7,13 +7,15 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from multiprocessing import get_context, parent_process
+from multiprocessing import current_process, get_context, parent_process
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+from harness.machine import leftovers
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -36,6 +38,7 @@ def map_parts(function: Callable[[P], R], parts: Sequence[P], processes: int, *,
     if min(processes, len(parts)) < (1 if apart else 2):
         yield from map(function, parts)
         return
+    _listen_in_own_folder()
     context = get_context("forkserver")
     context.set_forkserver_preload([getattr(function, "func", function).__module__])  # imported once for all
     with ProcessPoolExecutor(min(processes, len(parts)), context, _begin, gc.get_threshold()) as pool:
@@ -50,6 +53,13 @@ def map_parts(function: Callable[[P], R], parts: Sequence[P], processes: int, *,
         except BrokenProcessPool:
             several = f"one of {processes} processes was killed; with little memory, try --jobs 1"
             raise Killed(several if processes > 1 else "its process was killed, perhaps for lack of memory") from None
+
+
+def _listen_in_own_folder() -> None:
+    """Lets the library make its sockets where the next process clears them, if this one is killed: it has no call for
+    that, and a folder of its own would stay for ever."""
+    settings: dict[str, Any] = getattr(current_process(), "_config", {})
+    settings.setdefault("tempdir", str(leftovers.process_folder()))
 
 
 class Seen(NamedTuple):
@@ -78,6 +88,36 @@ def measure_work(leader: int) -> float | None:
     Of a process that has ended they count if its parent has waited for it. A daemon that has left the session and its
     parent is not seen.
     """
+    spent = _read_family(leader)
+    return sum(spent.values()) / os.sysconf("SC_CLK_TCK") if leader in spent else None
+
+
+class Share(NamedTuple):
+    """What some processes had of the processors up to now.
+
+    Attributes:
+        got: Seconds that their threads ran.
+        waited: Seconds for which those could have run while others did.
+    """
+
+    got: float
+    waited: float
+
+
+def measure_share(leaders: Iterable[int]) -> Share:
+    """That of sessions: their leaders and all that those have started. Both 0 where the system does not tell."""
+    got = waited = 0
+    for pid in {pid for leader in leaders for pid in _read_family(leader)}:
+        for file in Path(f"/proc/{pid}/task").glob("[0-9]*/schedstat"):
+            with suppress(OSError, ValueError):  # it may end at any moment
+                ran, delayed, _ = map(int, file.read_text().split())
+                got, waited = got + ran, waited + delayed
+    return Share(got / 1e9, waited / 1e9)
+
+
+def _read_family(leader: int) -> dict[int, int]:
+    """The processes of a session and all that they have started -> ticks that each, and its children that have ended,
+    took of a processor."""
     spent, parents, ours = dict[int, int](), dict[int, int](), {leader}
     for file in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, ValueError, IndexError):  # it may end at any moment
@@ -86,11 +126,9 @@ def measure_work(leader: int) -> float | None:
             spent[pid], parents[pid] = sum(map(int, told[11:15])), int(told[1])
             if int(told[3]) == leader:
                 ours.add(pid)
-    if leader not in spent:
-        return None
     while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
         ours |= more
-    return sum(spent.get(pid, 0) for pid in ours) / os.sysconf("SC_CLK_TCK")
+    return {pid: spent[pid] for pid in ours if pid in spent}
 
 
 def _begin(*thresholds: int) -> None:

@@ -29,6 +29,7 @@ from harness.backend.servers import DEATHS, Service
 from harness.backend.store import ChildStore
 from harness.backend.supervised import ServiceError
 from harness.machine import leftovers, ports
+from harness.machine.patience import Rivals
 from harness.model.backend import Backend
 
 LONG = 30.0
@@ -334,6 +335,17 @@ def test_a_server_that_never_gets_healthy_is_given_up_and_ended(pids: Path, tmp_
     with pytest.raises(ServiceError, match="daemon was not ready within 2 s; it last printed: serving"):
         Service(ill, tmp_path / "server", seconds=2).__enter__()
     assert started(pids) and not running(pids)
+
+
+@pytest.mark.slow
+def test_a_server_that_others_kept_from_running_is_not_to_blame(
+    pids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Rivals, "keep", lambda _: True)
+    monkeypatch.setattr("harness.backend.servers.KEPT", 1.0)
+    with pytest.raises(ServiceError, match="other programs had the processors") as caught:
+        Service(server(pids, env={"MODE": "ill"}), tmp_path / "server", seconds=1).__enter__()
+    assert caught.value.kind == "machine" and not running(pids)
 
 
 def test_a_setup_that_fails_is_told_with_its_last_words(pids: Path, tmp_path: Path) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 
 import pytest
 
-from harness.machine.patience import Patience
+from harness.machine import processes
+from harness.machine.patience import SPAN, Patience, Rivals
+from harness.machine.processes import Share
 
 
 def test_a_pause_of_ours_counts_as_one_span() -> None:
@@ -36,3 +41,28 @@ def test_time_in_which_the_other_is_stopped_does_not_count() -> None:
         assert not patience.wait(lambda seconds: time.sleep(seconds), span=0.01)
     with pytest.raises(TimeoutError):
         patience.wait(lambda seconds: time.sleep(seconds), span=0.01)
+
+
+def test_who_gets_little_of_a_processor_is_kept_from_running_by_others() -> None:
+    there = "import os; os.sched_setaffinity(0, [int(os.environ['PROCESSOR'])])\nwhile True: pass"
+    spin = [sys.executable, "-c", there]
+    where = {**os.environ, "PROCESSOR": str(min(os.sched_getaffinity(0)))}
+    crowd = [subprocess.Popen(spin, env=where, start_new_session=True) for _ in range(5)]
+    sleeper = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    try:
+        time.sleep(2.0)
+        rivals, none = Rivals(lambda: [crowd[0].pid]), Rivals(lambda: [sleeper.pid])
+        assert not rivals.keep() and not none.keep(), "the first look compares with nothing"
+        time.sleep(SPAN)
+        assert rivals.keep() and not none.keep()
+    finally:
+        for each in (*crowd, sleeper):
+            each.kill()
+            each.wait()
+
+
+def test_who_waits_for_itself_is_not_kept_from_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares = iter([Share(10.0, 20.0), Share(10.0 + SPAN, 20.0 + 5 * SPAN)])
+    monkeypatch.setattr(processes, "measure_share", lambda _: next(shares))
+    rivals = Rivals(lambda: [1])
+    assert [rivals.keep(), rivals.keep()] == [False, False]

@@ -130,3 +130,19 @@ def test_one_process_is_this_one_unless_it_is_to_be_apart() -> None:
     assert not [*map_parts(whose, [], 1, apart=True)]
     with pytest.raises(Killed, match="its process was killed, perhaps for lack of memory"):
         list(map_parts(kill, [True], 1, apart=True))
+
+
+def test_a_killed_process_leaves_no_sockets_that_nobody_clears(tmp_path: Path) -> None:
+    script = tmp_path / "group.py"
+    script.write_text(GROUP)
+    (temporary := tmp_path / "tmp").mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"first\n"
+        process.kill()
+    assert [each.name.split("-")[0] for each in temporary.iterdir()] == ["coldwarm"]
+    swept = "from harness.machine.leftovers import process_folder; process_folder()"
+    until = time.monotonic() + 60
+    while list(temporary.iterdir()) and time.monotonic() < until:  # its workers end a moment after it
+        subprocess.run([sys.executable, "-c", swept], env=environment, check=True)
+    assert not list(temporary.iterdir())
