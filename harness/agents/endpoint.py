@@ -34,6 +34,7 @@ from harness.gateway.chat.wire import ChatRequest, Refused, Spent, read_text
 from harness.gateway.endpoint import REFUSALS, read_body
 from harness.gateway.server import serve as start
 from harness.log.calls import ModelCall, ToolUse
+from harness.model.dates import replace_today
 from harness.play.readers import AskModel
 from harness.play.readers.tools import WRITTEN, cut
 
@@ -85,7 +86,7 @@ class Conversation:
     _open: dict[str, tuple[int, int]] = field(default_factory=dict)
     _sizes: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _today: date = field(default_factory=lambda: datetime.now(UTC).date())
+    _began: date = field(default_factory=lambda: datetime.now(UTC).date())
 
     def answer(self, asked: ChatRequest, named: str = "") -> wire.Completion:
         """One call at a time. `named`: the model, where the request does not name it. Raises Refused."""
@@ -124,18 +125,12 @@ class Conversation:
     def _settle(self, message: Mapping[str, Any]) -> Any:
         """A message without what differs from run to run; what the model said stays as it is."""
         if message["role"] in SPEAKS:
-            message = map_strings(message, self._change_day)
+            message = map_strings(message, lambda text: replace_today(text, self.day, self._began, self.profile.dates))
         return message if message["role"] == "assistant" else map_strings(message, self._hide)
 
     def _hide(self, text: str) -> str:
         for pattern in self.profile.varies:
             text = re.sub(pattern, "…", text)
-        return text
-
-    def _change_day(self, text: str) -> str:
-        for form in self.profile.dates:
-            for day in (self._today, datetime.now(UTC).date()):  # it may be past midnight
-                text = text.replace(day.strftime(form), self.day.strftime(form))
         return text
 
     def _note_messages(self, messages: Sequence[Mapping[str, Any]]) -> str:

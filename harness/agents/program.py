@@ -131,7 +131,8 @@ class Job:
         if not self.profile.transcript:
             return done.out
         values = {**self._list_values(HOME, self.home, 0), "tree": str(self.tree)}
-        return _read(Path(profiles.fill(self.profile.transcript, values))) or done.out
+        transcript = Path(profiles.fill(self.profile.transcript, values))
+        return read_plain(transcript.parent, transcript.name) or done.out
 
     def tell(self, transcript: bytes, done: Finished) -> str:
         """What a program left: the ends of its transcript and of its complaints, and its files."""
@@ -229,16 +230,6 @@ def name_files(names: Sequence[str]) -> str:
     """Some of them in one line, and how many more there are. A program may have called them anything."""
     shown = ("".join(each if each.isprintable() else "?" for each in name) for name in names[:NAMED])
     return ", ".join(shown) + (f" and {len(names) - NAMED:,} more" if len(names) > NAMED else "")
-
-
-def _read(file: Path) -> bytes:
-    """A plain file, up to so much; nothing for anything else, as the program may have put it there."""
-    try:
-        found = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(found, "rb") as opened:
-            return opened.read(command.MOST)
-    except OSError:
-        return b""
 
 
 def _shorten(text: str) -> str:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from math import inf, isfinite
 from typing import NamedTuple
 
@@ -97,13 +97,16 @@ class Meter:
     An embeddings call counts only if it was answered; a chat call always, because what fails can cost.
 
     Attributes:
-        day: The story's date, as `2025-03-27`, which a prompt is given in place of today's; empty: none.
+        day: The story's, which a prompt is given in place of today's; None: it is left as it is. A library tells its
+            model the day to work out "yesterday" by, and takes it from the clock; a team captures a session on the day
+            on which it was held.
         switched: Another embedder answers; None: the run's own.
         given_up: Why its chat model is asked no more; empty: it is.
     """
 
     def __init__(self) -> None:
-        self.phase = self.day = ""
+        self.phase = ""
+        self.day: date | None = None
         self.switched: SwitchedEmbedder | None = None
         self._counts: dict[str, PhaseCount] = {}
         self._chat: dict[str, ChatCount] = {}
@@ -115,16 +118,6 @@ class Meter:
         self._outage = (-inf, "")
         self.given_up = ""
         self._waiting = list[float]()
-
-    def change_day(self, body: bytes) -> bytes:
-        """A request in which today is the day of the story.
-
-        A library tells its model the day to work out "yesterday" by, and takes it from the clock. A team captures a
-        session on the day on which it was held.
-        """
-        for today in {date.today(), datetime.now(UTC).date()} if self.day else ():  # it may be past midnight
-            body = body.replace(today.isoformat().encode(), self.day.encode())
-        return body
 
     @contextmanager
     def answering(self) -> Iterator[None]:

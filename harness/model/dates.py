@@ -1,8 +1,11 @@
-"""Dates as backends give them: any form of ISO 8601, any year, or no date at all."""
+"""Dates as backends give them: any form of ISO 8601, any year, or no date at all; and today's, as prompts tell it."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Iterable
+from datetime import UTC, date, datetime
+
+ISO_DAY = "%Y-%m-%d"
 
 
 def parse_moment(text: str | None) -> datetime | None:
@@ -20,3 +23,16 @@ def same_moment(left: str | None, right: str) -> bool:
         return left is not None and datetime.fromisoformat(left) == datetime.fromisoformat(right)
     except (ValueError, TypeError):
         return False
+
+
+def replace_today(text: str, day: date, since: date | None = None, forms: Iterable[str] = (ISO_DAY,)) -> str:
+    """A text in which today is another day.
+
+    Args:
+        since: When the writer may have looked at the clock: it may be past midnight by now.
+        forms: How the text may say it, as of `date +FORMAT`.
+    """
+    for today in {since or date.today(), date.today(), datetime.now(UTC).date()}:
+        for form in forms:
+            text = text.replace(today.strftime(form), day.strftime(form))
+    return text

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
-from itertools import accumulate
 from typing import Literal, NamedTuple, TypeVar
 
 from harness.adapter import Ack, Filter, Hit, Memory, Scope, Source, Usage
@@ -28,27 +26,25 @@ from harness.log.events import (
     Wrote,
 )
 from harness.log.listing import HitsPacker
-from harness.log.parts import FOUND, HITS, WRITTEN, ChatRefused, Checked, Found, Span, Written
+from harness.log.parts import FOUND, HITS, WRITTEN, ChatRefused, Checked, Found, Written
 from harness.model.backend import Fault
 from harness.model.canary import memory_word
-from harness.model.dates import parse_moment
 from harness.model.facts import Stratum
 from harness.model.scenario import Scenario, Session
 from harness.model.trial import Trial
-from harness.play.readers import AskModel, ReadEntry, Reader, render
+from harness.play import entries
+from harness.play.readers import AskModel, ReadEntry, Reader
 from harness.play.readers.explore import Explorer
 from harness.play.readers.scripted import Scripted
 from harness.play.store import SETTLE_SECONDS, Handle, Lost, Store, StoreSession, must
 from harness.play.writer import ChatWriter
 from harness.repo.checkout import Repo
 from harness.repo.checks import WorkTrees
-from harness.text.classify import Classifier, cut
+from harness.text.classify import Classifier
 from harness.text.stored_texts import StoredTexts
 
 T = TypeVar("T")
 Purpose = Literal["learn", "remark"]
-OWN_SECONDS = 120.0
-"""What we spend on one answer ourselves, cutting it and looking up its sources; what takes longer ends the trial."""
 
 
 @dataclass(frozen=True)
@@ -95,15 +91,6 @@ class Query(NamedTuple):
     where: Filter | None = None
 
 
-def _read(found: Found, shown: int) -> list[ReadEntry]:
-    """The first entries of an answer."""
-    held = Counter(span.hit for span in found.entries)
-    return [
-        ReadEntry(position, found.hits[span.hit].text[span.start : span.end], found.hits[span.hit], held[span.hit] == 1)
-        for position, span in enumerate(found.entries[:shown])
-    ]
-
-
 class MemorySession(StoreSession[Handle]):
     """A trial's open memory, what it has acknowledged, and what is known of its texts."""
 
@@ -115,6 +102,7 @@ class MemorySession(StoreSession[Handle]):
         self.alive: set[str] = set()
         self.places: dict[str, Scope] = {}
         self._stored = StoredTexts()
+        self._cutter = entries.EntryCutter(part.trial, store.backend, tools.count, self._stored)
         self._listed: dict[Scope, dict[str, Hit]] = {}
         self._dirty = False
         self._usage: Usage | None = None
@@ -134,7 +122,7 @@ class MemorySession(StoreSession[Handle]):
     def _set_day(self, at: str) -> None:
         """The day that models inside the backend are told."""
         if self._meter is not None:
-            self._meter.day = at[:10]
+            self._meter.day = date.fromisoformat(at[:10])
 
     def wrote(self) -> None:
         """A write or a delete was acknowledged: the next question settles first."""
@@ -191,13 +179,13 @@ class MemorySession(StoreSession[Handle]):
         query, scope, k, at = question.query, question.scope, self.trial.k, (question.day or session.at).isoformat()
         self._set_day(at)
         hits, fault, took = self.ask(partial(_recall, query, scope, k, at, question.where))
-        until = time.monotonic() + OWN_SECONDS
+        until = time.monotonic() + entries.OWN_SECONDS
         try:
-            found, tokens = self._cut(hits or [], until)
+            found, tokens = self._cutter.cut(hits or [], until)
         except Lost as lost:
             hits, found, tokens, fault = None, Found(), 0, lost.fault
             self._lost = fault
-        shown = self._count_shown(found.entries)
+        shown = self._cutter.count_shown(found.entries)
         yield Recalled(
             purpose=question.purpose,
             ref=question.ref,
@@ -220,68 +208,14 @@ class MemorySession(StoreSession[Handle]):
         self.go_on()
         if hits:
             yield from self._resolve(found.hits, session.commit, until)
-        return _read(found, shown)
-
-    def _count_shown(self, entries: Sequence[Span]) -> int:
-        """How many entries, from the first on, whoever asked is shown: those that fit the token budget.
-
-        Of a ranked backend k, however many it packs into one hit. What has no rank is read on, as a file is: k of its
-        lines would be no better chosen than any others.
-        """
-        fitting = self._count_fitting(entries)
-        return min(fitting, self.trial.k) if self.supports("ranked") else fitting
-
-    def _count_fitting(self, entries: Sequence[Span]) -> int:
-        return sum(spent <= self.trial.budget for spent in accumulate(span.tokens for span in entries))
-
-    def _order(self, hits: Sequence[Hit], entries: Sequence[Span]) -> Sequence[Span]:
-        """Entries in reading order: as they came. Where not all of an unranked answer fits the budget, the newest are
-        read, as far as dates came back, still in the order in which they came; the others stand behind them.
-
-        The first of a file that grows at its end would leave out whatever was learnt of late.
-        """
-        if self.supports("ranked"):
-            return entries
-        dates = [parse_moment(hit.created) for hit in hits]
-        dated = [span for span in entries if dates[span.hit] is not None]
-        newest = sorted(dated, key=lambda span: (dates[span.hit], span.hit, span.start), reverse=True)
-        newest += [span for span in entries if dates[span.hit] is None]
-        room = self._count_fitting(newest)
-        return sorted(newest[:room], key=lambda span: (span.hit, span.start)) + newest[room:]
-
-    def _cut(self, hits: Sequence[Hit], until: float) -> tuple[Found, int]:
-        """Hits as entries in reading order, and the tokens of all of them.
-
-        What nobody stored has no entry, as no reader is shown it: it would be credited with a guess of the backend.
-        """
-        entries: list[Span] = []
-        total = 0
-        for number, hit in enumerate(hits):
-            _limit_time(until)
-            spans = self._divide(hit.text)
-            if not (self.store.backend.words_its_own or self._stored.holds(hit.memory_id, hit.text, spans)):
-                continue
-            whole = self.tools.count(render(hit.text, hit))
-            total += whole
-            if len(spans) == 1:
-                entries.append(Span(hit=number, start=spans[0][0], end=spans[0][1], tokens=whole))
-            else:
-                entries += [
-                    Span(hit=number, start=a, end=b, tokens=self.tools.count(render(hit.text[a:b], hit)))
-                    for a, b in spans
-                ]
-        return Found(hits=tuple(hits), entries=tuple(self._order(hits, entries))), total
-
-    def _divide(self, text: str) -> list[tuple[int, int]]:
-        """Entries; what a backend made of a session by itself, it brings as it wants it to be read."""
-        return [(0, len(text))] if self.trial.feed == "native" and text.strip() else cut(text, self._stored.known)
+        return entries.read(found, shown)
 
     def _resolve(self, hits: Sequence[Hit], head: str, until: float) -> Iterator[Event]:
         """Each source that came back is looked up in git, once for each checkout from which it was seen."""
         new = [source for hit in hits if (source := hit.source) and (source, head) not in self._resolved]
         checked = []
         for source in dict.fromkeys(new):
-            _limit_time(until)
+            entries.limit_time(until)
             self._resolved.add((source, head))
             if source.commit and source.path and source.line is not None:
                 says = self.tools.repo.line(source.commit, source.path, source.line)
@@ -398,9 +332,3 @@ def _observe(written: Written, memory: Memory) -> Ack:
 
 def _list_into(found: dict[str, Hit], scope: Scope, memory: Handle) -> None:
     memory.page_entries(scope, lambda page: found.update((hit.memory_id, hit) for hit in page))
-
-
-def _limit_time(until: float) -> None:
-    if time.monotonic() > until:
-        message = f"reading one answer took us more than {OWN_SECONDS:g} s"
-        raise Lost(Fault(kind="limit", op="recall", message=message))

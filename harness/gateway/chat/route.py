@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from harness.gateway.chat import wire
 from harness.gateway.chat.wire import Assembly, ChatRequest, Chunk, Completion, Refused, Spent, Upstream, UpstreamFault
 from harness.gateway.meter import READING, ChatCount, ChatFault, Ledger, Meter
+from harness.model.dates import replace_today
 
 GIVEN_UP = "given_up"
 MOST_SILENT = 3
@@ -30,7 +31,9 @@ class ChatRoute:
 
     async def answer(self, body: bytes, meter: Meter, phase: str) -> Response:
         """Raises Refused. A fault that comes when a stream has begun ends it with an event that holds the error."""
-        call = _ChatCall(wire.parse(meter.change_day(body), ours=phase == READING), meter, self, phase)
+        if meter.day is not None:
+            body = replace_today(body.decode("utf-8", "surrogateescape"), meter.day).encode("utf-8", "surrogateescape")
+        call = _ChatCall(wire.parse(body, ours=phase == READING), meter, self, phase)
         try:
             if limit := self.ledger.used_up:
                 raise Refused(429, f"the budget of the run, {limit}, is used up", code="budget")

@@ -505,7 +505,7 @@ def test_a_program_that_is_not_there_is_said_before_anything_is_played(tmp_path:
 def test_a_transcript_is_a_plain_file_or_nothing(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/etc/passwd")
     os.mkfifo(tmp_path / "pipe")
-    assert [program._read(tmp_path / name) for name in ("link", "pipe", "none", ".")] == [b""] * 4
+    assert [program.read_plain(tmp_path, name) for name in ("link", "pipe", "none", ".")] == [None] * 4
 
 
 def test_the_report_tells_each_step_how_the_program_ended_and_what_it_said_of_itself(

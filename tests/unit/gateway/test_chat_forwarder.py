@@ -128,7 +128,7 @@ def test_today_is_the_day_of_the_story_for_a_model_inside(upstream: FakeUpstream
     said = {**ASKED, "messages": [{"role": "user", "content": text}]}
     with Gateway(EmbeddingCache(None, FakeEmbedder()), Forwarder(upstream.url, KEY)) as gateway:
         meter = gateway.register(TRIAL)
-        for meter.day in ("2025-03-27", ""):
+        for meter.day in (date(2025, 3, 27), None):
             assert ask(gateway, said)[0] == 200
     heard = [body["messages"][0]["content"] for body in upstream.requests if body]
     assert heard == ["Today is 2025-03-27 2025-03-27T10:00Z, not 2024-02-29.", text]

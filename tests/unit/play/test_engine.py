@@ -26,7 +26,7 @@ from harness.model.job import Job
 from harness.model.scenario import Forget, Learn, Probe, Remember, Session
 from harness.model.trial import READ_POLICIES
 from harness.play import engine, story_deletion
-from harness.play import session as play_session
+from harness.play import entries as play_entries
 from harness.play.controls import KEPT
 from harness.play.environment import Control
 from harness.play.session import MemorySession
@@ -740,7 +740,7 @@ def test_what_was_handed_over_can_be_written_as_json(small: Stage, tmp_path: Pat
 def test_what_takes_us_too_long_to_read_ends_the_trial_and_says_so(
     small: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(play_session, "OWN_SECONDS", -1.0)
+    monkeypatch.setattr(play_entries, "OWN_SECONDS", -1.0)
     log = small.play(tmp_path, host(tmp_path))
     assert log.closed is not None and log.closed.status == "failed"
     assert (

@@ -89,11 +89,11 @@ def test_a_model_inside_is_told_the_day_of_the_session(
 
     class FakeNoting(FakeCapturing):
         def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
-            told.append((at[:10], meter.day))
+            told.append((at[:10], str(meter.day)))
             return super().observe(transcript, scope, at, session)
 
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
-            told.append((at[:10], meter.day))
+            told.append((at[:10], str(meter.day)))
             return super().recall(query, scope, k, at)
 
     monkeypatch.setattr("tests.support.story_player.Meter", lambda: meter)
