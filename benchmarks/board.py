@@ -114,8 +114,8 @@ def _list_first(board: Board, row: BoardRow) -> list[str]:
     title = "*no memory*" if row.cold else FIRST[_base(row.key)]
     if not row.cold and _base(row.key) not in OURS:
         title = f"{title} {row.version.partition(' ')[0]}".rstrip()
-    if row.name.endswith(table.STAND_IN):
-        title += f" {table.STAND_IN}"
+    if row.name.endswith(table.MODEL_INSIDE):
+        title += f" {table.MODEL_INSIDE}"
     work = [board.find(row.key, name) for name in ("decisions", "stale", "recalled", "cost")]
     return [title, *("" if score.text == "\u2013" else score.text for score in work), _tell_failed(board, row)]
 

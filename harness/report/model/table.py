@@ -16,8 +16,8 @@ from harness.report import words
 
 Group = Literal["ranked", "control", "cold"]
 GROUPS: tuple[Group, ...] = ("ranked", "control", "cold")
-STAND_IN = "\u2021"
-"""Stands beside the name of a backend whose chat calls nobody's model answered in earnest."""
+MODEL_INSIDE, STOOD_IN = "\u2021", "stand-in "
+"""Stands beside the name of a backend with a chat model inside; and how a run calls what answers in its place."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ def show_version(row: Row) -> str:
 
 
 def show_name(results: Results, name: str) -> str:
-    """A row's name as every table has it, marked where a model inside it was stood in for."""
+    """A row's name as every table has it, marked if a chat model is inside."""
     row = results.backends.get(name)
     inside = row is not None and row.backend is not None and row.backend.supports("extracts")
-    mark = f" {STAND_IN}" if inside and results.run.conditions.chat else ""
+    mark = f" {MODEL_INSIDE}" if inside and results.run.conditions.chat else ""
     return f"{words.make_visible(name, 60)}{mark}"
 
 
@@ -80,18 +80,19 @@ def name_row(results: Results, name: str) -> str:
     return "no memory" if name == COLD else show_name(results, name)
 
 
-def explain_stand_in(results: Results) -> str:
+def explain_model_inside(results: Results) -> str:
     """Who answered the chat calls of the marked rows; empty if no row is marked."""
-    marked = [name for name in results.backends if show_name(results, name).endswith(STAND_IN)]
+    marked = [name for name in results.backends if show_name(results, name).endswith(MODEL_INSIDE)]
     if not marked:
         return ""
     inside = words.join_words([words.make_visible(name, 60) for name in marked])
-    return (
-        f"{STAND_IN} Chat calls inside {inside} were answered by "
-        f"{words.make_visible(results.run.conditions.chat, 120)}: "
-        "these rows show the wiring, not what another model would "
-        "extract."
+    chat = results.run.conditions.chat
+    shown = (
+        "these rows show the wiring, not what a model would extract"
+        if STOOD_IN in chat
+        else "these rows show what that model made of its prompts; another may do better or worse"
     )
+    return f"{MODEL_INSIDE} Chat calls inside {inside} were answered by {words.make_visible(chat, 120)}: {shown}."
 
 
 def explain_chance(results: Results) -> str:

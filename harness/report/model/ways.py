@@ -26,7 +26,7 @@ WRITTEN: Mapping[WritePolicy, str] = {
     "deprecate": "looks up the old note and marks it as ended",
     "expire": "takes away notes that have outlived their kind",
     "on-commit": "follows the lines that its notes cite, at each commit",
-    "deprecate-on-commit": "marks the old note as ended, and follows cited lines",
+    "deprecate-on-commit": "marks the old note as ended, also when a commit changes a line that it cites",
     "reviewed": "writes an unsure note only when it is confirmed",
 }
 """What an agent does under a write policy."""

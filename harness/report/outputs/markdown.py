@@ -118,7 +118,7 @@ def _show_board(results: Results, made: Board) -> list[str]:
         board.FAILED if made.trust else "",
         made.bounds,
         *notes,
-        table.explain_stand_in(results),
+        table.explain_model_inside(results),
     ]
     return [
         *_write_grid(["Backend", *(column.head for column in made.columns)], lines),

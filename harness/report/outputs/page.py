@@ -203,7 +203,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
                 name: table.show_name(results, name)
                 for name in {*names, *(cell.backend or COLD for cell in results.cells)}
             },
-            stand_in=table.explain_stand_in(results),
+            model_inside=table.explain_model_inside(results),
             groups={name: table.group(results, name) for name in names},
             primary=ways.tell_primary(results),
             in_bold=ways.explain_bold(results),

@@ -104,7 +104,7 @@ def _explain_board(results: Results, made: Board) -> Iterator[str]:
     yield from [board.FAILED] if made.trust else []
     yield from filter(None, [made.bounds])
     yield from (f"{row.name}: {note}." for row in made.rows for note in row.notes)
-    yield from filter(None, [table.explain_stand_in(results)])
+    yield from filter(None, [table.explain_model_inside(results)])
     told = board.explain_cells(made)
     yield from ([""] if told else [])
     yield from (f"- {line}" for line in told[:REASONS])

@@ -124,10 +124,15 @@ def _judge_rows(board: Board, wrong: Sequence[tuple[Head, Cells]]) -> Iterator[V
             text = f"{row.name}: {'; '.join(each.phrase for each in claims)}."
             yield VerdictLine(text, wrong[0][0].topic, "bad", tuple(claims))
         elif not row.cold and any(other.key == row.key for _, cells in wrong for other, _ in cells):
-            sound.append(row.name)
+            sound += [row.name] if _failed_nowhere(board, row) else []
     if sound:
         text = f"{words.join_words(sound)}: every test that could run passed."
         yield VerdictLine(text, wrong[0][0].topic, "good")
+
+
+def _failed_nowhere(board: Board, row: BoardRow) -> bool:
+    """In no column of trust, speed among them, which has no point of its own."""
+    return all(board.find(row.key, head.id).judgement != "bad" for head in board.trust)
 
 
 def _judge_column(column: Head, cells: Cells) -> VerdictLine:

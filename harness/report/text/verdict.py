@@ -304,9 +304,10 @@ def _names_all_differences(results: Results, found: Mapping[frozenset[str], Mapp
 
 
 def _tell_when(written: str, read: Sequence[ReadPolicy]) -> str:
-    """How the agent works where it is so: `, if the agent looks up the old note before it writes and checks ...`."""
-    parts = [each for each in (written, join_reads(read)) if each]
-    return f", if the agent {' and '.join(parts)}" if parts else ""
+    """How the agent works where it is so: `, if the agent looks up the old note before it writes, and later ...`."""
+    reads = f"{'later ' if written else ''}{join_reads(read)}" if read else ""
+    parts = [each for each in (written, reads) if each]
+    return f", if the agent {', and '.join(parts)}" if parts else ""
 
 
 def _join(results: Results, names: Sequence[str]) -> str:
