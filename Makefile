@@ -54,7 +54,7 @@ AS_A_PLACE := --config-settings editable_mode=compat
 # imports them.
 UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|setuptools|sklearn|sqlalchemy)/
 
-.PHONY: bench board bench-all bench-full bench-letta bench-local-model bench-mem0 bench-short bench-ways browser calibration chromium clean conform \
+.PHONY: bench board bench-all bench-full bench-letta bench-local-model bench-mem0 bench-native bench-short bench-ways browser calibration chromium clean conform \
   contained golden letta lint lock mutants sample selftest site slow speed static test test-all trend
 .DEFAULT_GOAL := bench
 
@@ -243,6 +243,16 @@ $(LOCAL)/.ready: local.lock | .venv/.ready
 bench-local-model: $(LOCAL)/.ready
 	@echo "checking wire, JSON mode, streams, meters, budget and recordings against the model (under a minute on one core)"
 	@$(BIN)/python -m benchmarks.local_model
+
+# What docs/scenarios.md says of a model inside, from the recorded answers of the model that it names.
+NATIVE := model=qwen2.5-coder-1.5b-instruct
+bench-native: BENCH = --jobs 2
+bench-native: .venv/.ready
+	@echo "replaying what a small chat model made of one story's sessions inside Mem0 (a minute)"
+	@rm -rf .cache/native && mkdir -p .cache/native/chats
+	@tar -xJf fixtures/chat/native.tar.xz -C .cache/native/chats
+	@$(BIN)/coldwarm run --suite deep -s stale-deploy-rule --feed native --write append -n 0 -d none -b none \
+	  -b mem0,infer=true,$(NATIVE) -b chroma -b bm25 -b vector_file -b notes --chat .cache/native/chats $(BENCH)
 
 # What docs/calibration.md tells, from the recorded answers of the model that it names.
 calibration: CELLS = -b chroma -b mem0 --trial cold --trial chroma --trial mem0 -n 0 -d none -q $(STORIES:%=-s %)

@@ -3,6 +3,7 @@
 `python -m benchmarks.feeds RUN RUN RUN > benchmarks/results/deep_feeds.json` writes what three runs found, which are
 `coldwarm run --suite deep -d none -n 100 --write append` of the same backends, one with each `--feed`.
 `python -m benchmarks.feeds losses RUN RUN RUN > benchmarks/results/deep_losses.json`: where each row lost decisions.
+`python -m benchmarks.feeds model RUN > benchmarks/results/native_model.json`: the run of `make bench-native`.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import get_args
 
 from benchmarks.results.__main__ import Table
 from harness.log.folder import Folder
+from harness.metrics import DEFINITIONS
 from harness.metrics.losses import STAGES
 from harness.model.results import Results
 from harness.model.trial import Feed, Measured, ReadPolicy
@@ -24,10 +27,15 @@ FEEDS: Sequence[Feed] = get_args(Feed)
 LOST = tuple(f"lost_{stage.name}" for stage in STAGES)
 READS: Sequence[ReadPolicy] = ("trusting", "newest")
 COLUMNS = ("right", "right, newest", "acted on stale", "recalled", "tokens a question")
+CAPTURED = ("capture_kept", "capture_split", "capture_merged", "capture_invented", "capture_stale")
 
 
 def main() -> None:
     runs, words = dict[Feed, Results](), sys.argv[1:]
+    if words[:1] == ["model"]:
+        told = Results.model_validate_json((Path(words[1]) / "results.json").read_text("utf-8"))
+        print(json.dumps(tabulate_captured(told), indent=2, ensure_ascii=False))
+        return
     make = tabulate_losses if words[:1] == ["losses"] else tabulate
     for place in map(Path, words[make is tabulate_losses :]):
         results = Results.model_validate_json((place / "results.json").read_text("utf-8"))
@@ -59,12 +67,37 @@ def tabulate_losses(runs: Mapping[Feed, Results]) -> Table:
     }
 
 
-def describe(told: Results, title: str) -> Table:
+def tabulate_captured(results: Results) -> Table:
+    """What each row captured of the sessions by itself, and where its decisions were lost."""
+    held = results.run.conditions
+    return {
+        **describe(results, "Sessions captured by each backend itself", noise=held.headline_noise),
+        "columns": [
+            "row",
+            *(DEFINITIONS[name].label for name in CAPTURED),
+            "tokens of writing",
+            *COLUMNS[:4],
+            *(stage.called for stage in STAGES),
+        ],
+        "rows": [
+            [
+                name,
+                *(count_cases(results, name, each) for each in CAPTURED),
+                f"{sum(each.value for each in list_measured(results, name, 'tokens_ingest', 'trusting')):,.0f}",
+                *islice(count(results, name), 4),
+                *(count_cases(results, name, each) for each in LOST),
+            ]
+            for name in results.backends
+        ],
+    }
+
+
+def describe(told: Results, title: str, noise: int = 100) -> Table:
     """A table without rows."""
     day, suite = datetime.strptime(told.run.id[:8], "%Y%m%d"), told.run.suite
     stories, decisions = len(told.stories), sum(story.decisions for story in told.stories)
     return {
-        "title": f"{title}: {stories} stories, {decisions} decisions, noise 100",
+        "title": f"{title}: {stories} stories, {decisions} decisions, noise {noise}",
         "conditions": f"{day:%Y-%m-%d}, commit {(told.run.commit or 'unknown')[:8]}, "
         f"suite {suite.version if suite else 'unknown'}; append, read trusting if nothing is said, k 5, 800 tokens",
         "columns": [],
