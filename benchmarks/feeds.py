@@ -97,7 +97,7 @@ def describe(told: Results, title: str, noise: int = 100) -> Table:
     day, suite = datetime.strptime(told.run.id[:8], "%Y%m%d"), told.run.suite
     stories, decisions = len(told.stories), sum(story.decisions for story in told.stories)
     return {
-        "title": f"{title}: {stories} stories, {decisions} decisions, noise {noise}",
+        "title": f"{title}: {stories} {'story' if stories == 1 else 'stories'}, {decisions} decisions, noise {noise}",
         "conditions": f"{day:%Y-%m-%d}, commit {(told.run.commit or 'unknown')[:8]}, "
         f"suite {suite.version if suite else 'unknown'}; append, read trusting if nothing is said, k 5, 800 tokens",
         "columns": [],
