@@ -76,6 +76,7 @@ def tabulate_captured(results: Results) -> Table:
             "row",
             *(DEFINITIONS[name].label for name in CAPTURED),
             "tokens of writing",
+            "tokens of a model inside",
             *COLUMNS[:4],
             *(stage.called for stage in STAGES),
         ],
@@ -83,7 +84,7 @@ def tabulate_captured(results: Results) -> Table:
             [
                 name,
                 *(count_cases(results, name, each) for each in CAPTURED),
-                f"{sum(each.value for each in list_measured(results, name, 'tokens_ingest', 'trusting')):,.0f}",
+                *(add_up(results, name, each) for each in ("tokens_ingest", "tokens_backend")),
                 *islice(count(results, name), 4),
                 *(count_cases(results, name, each) for each in LOST),
             ]
@@ -121,6 +122,11 @@ def count_cases(results: Results, name: str, measure: str, read: ReadPolicy = "t
     found = list_measured(results, name, measure, read)
     of = sum(each.of or 0 for each in found)
     return f"{sum(each.hits or 0 for each in found):g} of {of}" if of else "n/a"
+
+
+def add_up(results: Results, name: str, measure: str) -> str:
+    """`12,191`, over all stories."""
+    return f"{sum(each.value for each in list_measured(results, name, measure, 'trusting')):,.0f}"
 
 
 def list_measured(results: Results, name: str, measure: str, read: ReadPolicy) -> list[Measured]:
