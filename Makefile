@@ -68,9 +68,9 @@ UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|s
 	@$(BIN)/python -m compileall -q -j 2 -x '$(UNCOMPILED)' .venv/lib/python3*/site-packages adapters harness tasks >/dev/null || true
 	@touch $@
 
-# First the stories as they were spoken, so that the newest run is that of the usual suite.
+# First the suite deep, so that the newest run is that of the usual suite.
 bench: .venv/.ready
-	@echo "playing twelve stories as they were spoken (the suite deep, about three minutes on 2 cores)"
+	@echo "playing twelve stories of the suite deep (about three minutes on 2 cores)"
 	@$(BIN)/coldwarm run $(DEEP)
 	@echo "playing one story of each kind, and the drills (about five minutes on 2 cores, seconds if nothing changed;"
 	@echo "half a minute: make bench BENCH='-s stale-deploy-rule -d none -j 2'; all stories: make bench-full)"

@@ -42,8 +42,8 @@ FIRST = {
 OURS = ("agents_md", "notes", "vector_file")
 """Without a release of somebody else's."""
 HOW = (
-    "Each row is written as suits it best: the agent looks up the old note before it writes, or, where a number says "
-    "append, only adds notes."
+    "Each row shows its best way of writing: the agent looks up the old note first, or, where a number says append, "
+    "only adds notes."
 )
 KEY = " ".join(f"{SHAPES[each]} {MEANING[each]}" for each in ("good", "middling", "bad")) + "."
 SHOWN = 2
