@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -132,10 +134,16 @@ def test_one_process_is_this_one_unless_it_is_to_be_apart() -> None:
         list(map_parts(kill, [True], 1, apart=True))
 
 
-def test_a_killed_process_leaves_no_sockets_that_nobody_clears(tmp_path: Path) -> None:
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """Short, as the path of a socket has to be."""
+    with tempfile.TemporaryDirectory(prefix="c-") as folder:
+        yield Path(folder)
+
+
+def test_a_killed_process_leaves_no_sockets_that_nobody_clears(tmp_path: Path, temporary: Path) -> None:
     script = tmp_path / "group.py"
     script.write_text(GROUP)
-    (temporary := tmp_path / "tmp").mkdir()
     environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, env=environment) as process:
         assert process.stdout is not None and process.stdout.readline() == b"first\n"
