@@ -118,7 +118,7 @@ def test_the_suite_deep_is_told_as_played(ways: Ways, finding: str) -> None:
     added = ways.spread(READS[0], "append", suite=DEEP)
     marked = ways.spread("past rules recalled", "deprecate", "deprecate-on-commit", suite=DEEP)
     (replaced,) = {*ways.spread("past rules recalled", "curated", suite=DEEP)}
-    assert f"{helped[0]} to {helped[1]} right instead of {added[0]} to {added[1]}" in finding
+    assert f"{helped[0]} to {helped[1]} right, not {added[0]} to {added[1]}" in finding
     assert (
         f"still answers {marked[0]} to {marked[1]} of 37 questions about the past; replacing it, {replaced}." in finding
     )
