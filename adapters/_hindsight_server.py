@@ -67,7 +67,7 @@ def server(gateway: str) -> Server:
     hindsight = Program(
         name="hindsight",
         argv=(sys.executable, "-m", "hindsight_api.main"),
-        env={**{f"HINDSIGHT_API_{name}": value for name, value in said.items()}, "DO_NOT_TRACK": "1"},
+        env={f"HINDSIGHT_API_{name}": value for name, value in said.items()},
         health="/health",
     )
     return Server((database(), hindsight), "http://127.0.0.1:{hindsight}", "HINDSIGHT_URL", KEY, INSTALL)

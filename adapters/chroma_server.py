@@ -39,7 +39,6 @@ class ChromaServer(Chroma):
             name="chroma",
             argv=(sys.executable, "-c", RUN, "run", "--path", "{store}/chroma", "--host", "127.0.0.1",
                   "--port", "{chroma}"),
-            env={"ANONYMIZED_TELEMETRY": "False"},
             health="/api/v2/heartbeat",
             data="chroma",
         )  # fmt: skip

@@ -191,7 +191,6 @@ class ClaudeMem(BaseAdapter):
                 "CLAUDE_MEM_WORKER_HOST": "127.0.0.1",
                 "CLAUDE_MEM_WORKER_PORT": "{claude-mem}",
                 "CLAUDE_MEM_CHROMA_ENABLED": "false",
-                "DO_NOT_TRACK": "1",
             },
             health="/api/health",
             data="claude-mem",

@@ -374,7 +374,6 @@ def server(gateway: str) -> Server:
         "SSL_CERT_DIR": "{root}/home",  # nothing it talks to has a certificate, and it reads them all for each search
         "LETTA_DISABLE_TRACING": "true",
         "DD_TRACE_ENABLED": "false",
-        "DO_NOT_TRACK": "1",
     }
     create = (str(_postgres.find_programs() / "createdb"), *_postgres.place("{postgres}"), DATABASE)
     letta = Program(

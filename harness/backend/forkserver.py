@@ -27,6 +27,8 @@ from harness.machine import leftovers
 from harness.machine.containment import Ports, make_sandbox
 from harness.machine.sandbox import Sandbox
 
+NO_TELEMETRY = {"ANONYMIZED_TELEMETRY": "False", "DO_NOT_TRACK": "1", "ORT_DISABLE_TELEMETRY": "1"}
+"""Variables that keep libraries and servers from reporting to their makers: of Chroma, of several, of ONNX Runtime."""
 READY_SECONDS = 120.0
 """How long the imports of an adapter may take before its opens are spawned instead."""
 
@@ -109,8 +111,7 @@ def make_environment(home: Path) -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "TOKENIZERS_PARALLELISM": "false",
-        "ANONYMIZED_TELEMETRY": "False",
-        "DO_NOT_TRACK": "1",
+        **NO_TELEMETRY,
     }
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from harness.adapter import Program, Server
+from harness.backend.forkserver import NO_TELEMETRY
 from harness.backend.supervised import ServiceError, Supervised
 from harness.backend.supervisor import NOBODY
 from harness.machine import ports, processes, shortage
@@ -331,7 +332,7 @@ class Service:
         home = self._root / "home"
         kept = {key: os.environ[key] for key in ("PATH", "LANG", "LD_LIBRARY_PATH") if key in os.environ}
         own = {key: self._fill(value) for key, value in program.env.items()}
-        env = {**kept, "HOME": str(home), "TMPDIR": str(home / "tmp"), **own}
+        env = {**kept, **NO_TELEMETRY, "HOME": str(home), "TMPDIR": str(home / "tmp"), **own}
         words = [self._fill(word) for word in argv]
         self._ask("start", name, words, env, str(self._log(name)), program.stop, program.unprivileged)
 

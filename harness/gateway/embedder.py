@@ -125,6 +125,7 @@ class Embedder:
             if self._net is not None:
                 return
             os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # one thread, and no complaint after a fork
+            os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # since 1.29 it reports to its maker; read when it is imported
             try:
                 import onnxruntime
                 from tokenizers import Tokenizer

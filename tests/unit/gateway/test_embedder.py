@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 import threading
@@ -31,6 +32,18 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def model() -> Embedder:
     return Embedder()
+
+
+@pytest.mark.slow
+def test_the_library_beneath_reports_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+    """From 1.29 on it keeps an id in the user's home, and sends what it does, except where it believes to be in CI."""
+    home, temporary = tmp_path / "home", tmp_path / "tmp"
+    home.mkdir()
+    temporary.mkdir()
+    program = "from harness.gateway.embedder import Embedder; Embedder().encode(['a text'])"
+    outside = {"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(temporary), "PYTHONDONTWRITEBYTECODE": "1"}
+    subprocess.run([sys.executable, "-c", program], env=outside, check=True)
+    assert not [*home.rglob("*"), *temporary.rglob("*")]
 
 
 @pytest.mark.slow
