@@ -12,6 +12,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from multiprocessing import current_process, get_context, parent_process
+from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,6 +20,10 @@ from harness.machine import leftovers
 
 P = TypeVar("P")
 R = TypeVar("R")
+ADDRESS = 107
+"""Bytes that the path of a socket may have: `sun_path` of unix(7), without its end."""
+SOCKET = len("/listener-12345678")
+"""Bytes of a name as the library draws it for a socket."""
 
 
 class Killed(Exception):  # noqa: N818  what was done to it, and no error of its own
@@ -38,8 +43,7 @@ def map_parts(function: Callable[[P], R], parts: Sequence[P], processes: int, *,
     if min(processes, len(parts)) < (1 if apart else 2):
         yield from map(function, parts)
         return
-    _listen_in_own_folder()
-    context = get_context("forkserver")
+    context = _choose_context()
     context.set_forkserver_preload([getattr(function, "func", function).__module__])  # imported once for all
     with ProcessPoolExecutor(min(processes, len(parts)), context, _begin, gc.get_threshold()) as pool:
         waiting = deque[Future[R]]()
@@ -55,11 +59,15 @@ def map_parts(function: Callable[[P], R], parts: Sequence[P], processes: int, *,
             raise Killed(several if processes > 1 else "its process was killed, perhaps for lack of memory") from None
 
 
-def _listen_in_own_folder() -> None:
-    """Lets the library make its sockets where the next process clears them, if this one is killed: it has no call for
-    that, and a folder of its own would stay for ever."""
+def _choose_context() -> BaseContext:
+    """How processes are started: by a server, or anew where no path to its socket is short enough for the system.
+
+    The library makes its sockets where the next process clears them, if this one is killed: it has no call for that,
+    and a folder of its own would stay for ever.
+    """
     settings: dict[str, Any] = getattr(current_process(), "_config", {})
-    settings.setdefault("tempdir", str(leftovers.process_folder()))
+    folder = settings.setdefault("tempdir", str(leftovers.process_folder()))
+    return get_context("forkserver" if len(os.fsencode(folder)) + SOCKET <= ADDRESS else "spawn")
 
 
 class Seen(NamedTuple):

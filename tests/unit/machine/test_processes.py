@@ -43,6 +43,25 @@ def test_a_process_that_is_killed_ends_the_work_with_one_line() -> None:
         list(map_parts(kill, [False, True, False], 2))
 
 
+def test_a_folder_for_temporary_files_may_have_a_long_name(tmp_path: Path) -> None:
+    """A name of which no path to a socket would be short enough for the system."""
+    folder = tmp_path / ("long-" * 20)
+    folder.mkdir()
+    env = {**os.environ, "TMPDIR": str(folder)}
+    done = subprocess.run([sys.executable, "-c", SEVERAL], env=env, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "4\n"), done.stderr
+    assert not list(folder.iterdir())
+
+
+SEVERAL = """
+from tests.unit.machine.test_processes import kill
+from harness.machine.processes import map_parts
+
+if __name__ == "__main__":
+    print(len(list(map_parts(kill, [False] * 4, 2))))
+"""
+
+
 GROUP = """
 import signal, sys, time
 from tests.unit.machine.test_processes import wait_long
