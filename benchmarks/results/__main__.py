@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -37,6 +38,7 @@ def write_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterat
 
 
 def main() -> None:
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it without a traceback
     tables, names = read_tables(), sys.argv[1:]
     if unknown := [name for name in names if name not in tables]:
         raise SystemExit(f"no such table: {', '.join(unknown)}; there are {', '.join(tables)}")

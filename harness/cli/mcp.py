@@ -19,8 +19,8 @@ def mcp(name: str, store: Path | None, call_seconds: float | None) -> None:
     """Serve the memory of a backend to an agent over MCP.
 
     It talks on standard input and output. An agent program starts it in the folder in which it works: it has the tools
-    remember, recall, list and forget, and repository, branch, commit and date are filled in from there. What is
-    remembered outlasts the session.
+    remember, recall, list, forget and, where the backend can capture a session, observe. Repository, branch, commit
+    and date are filled in from there. What is remembered outlasts the session.
 
     \b
     In opencode.json: "mcp": {"memory": {"type": "local", "command": ["coldwarm", "mcp", "-b", "chroma"]}}

@@ -60,13 +60,14 @@ def sessions(
     A PATH is a file, or a folder that is searched. The form of a file is told by what stands in it.
 
     \b
-    Claude Code  ~/.claude/projects
-    Codex        ~/.codex/sessions
-    opencode     ~/.local/share/opencode, or what `opencode export` writes
-    qwen-code    ~/.qwen/projects
-    Gemini CLI   ~/.gemini/tmp
-    messages     lists as OpenAI's chat API has them, JSON or a list or message a line
-    spans        OpenTelemetry GenAI spans with messages, as OTLP JSON
+    Claude Code     ~/.claude/projects
+    Codex           ~/.codex/sessions
+    opencode        ~/.local/share/opencode, or what `opencode export` writes
+    qwen-code       ~/.qwen/projects
+    Gemini CLI      ~/.gemini/tmp
+    mini-swe-agent  its trajectory.json
+    messages        lists as OpenAI's chat API has them, JSON or a list or message a line
+    spans           OpenTelemetry GenAI spans with messages, as OTLP JSON
     \b
     Writes one file a session, sessions.json with their times, repositories and commits, and read.json with all
     that was read and left out. Nothing leaves the machine.
