@@ -27,7 +27,7 @@ from harness.backend.worker import SENT, NoAdapter
 from harness.log.redaction import INSTEAD, Redactor
 from harness.machine import files, leftovers, processes, shortage
 from harness.machine.containment import Ports
-from harness.machine.patience import BUSY, KEPT, SPAN, Patience, Rivals
+from harness.machine.patience import BUSY, Patience, Rivals
 from harness.model.backend import Fault, FaultKind
 from harness.model.trial import DEFAULT_CALL_SECONDS
 
@@ -36,6 +36,7 @@ T = TypeVar("T")
 _NUMBERED = re.compile(rb'\{"n": ?(\d{1,15}),( ?"more": ?true,)?')
 PAUSED = 10.0
 """Seconds for which we may stand still in a call whose failure counts."""
+STOPPED = "something outside of the run has stopped its process"
 HALF = "a text holds half a pair of surrogates, which is no character"
 PRINTED = 64 * 2**20
 """Bytes of what a child printed that are kept if they had to be searched for secrets."""
@@ -88,7 +89,6 @@ class Child:
         self._redactor = Redactor()
         self._asked = 0
         self._held, self._noted = 0, False
-        self._stopped = self._starved = 0.0
         self._home = home
         self._output = home / "output.txt"
         ours, theirs = socket.socketpair()
@@ -181,7 +181,7 @@ class Child:
 
     def _lines(self, op: str, request: bytes, seconds: float) -> Iterator[tuple[bytes, bool]]:
         """What answers a request: one line, or several; each with whether more come."""
-        self._patience, self._rivals = Patience(seconds, self._runs), Rivals(lambda: [self.pid])
+        self._patience, self._rivals = Patience(seconds, self._find_excuse), Rivals(lambda: [self.pid])
         read, more = 0, True
         try:
             self._send(request)
@@ -239,7 +239,7 @@ class Child:
 
     def _late(self, op: str, seconds: float) -> MemoryFault:
         """The fault of a call whose time is over; the child is killed."""
-        lack = self._explain_standstill()
+        lack = self._patience.exhausted
         lack = lack or shortage.explain_memory(self._held) or shortage.explain_full_file(self._home.parent)
         self.kill()
         if lack:
@@ -269,20 +269,12 @@ class Child:
         paused = self._patience.paused
         return f"coldwarm itself stood still for {paused:.0f} s during the call" if paused > PAUSED else ""
 
-    def _explain_standstill(self) -> str:
-        """What kept it from running for as long as we wait for that."""
-        if self._stopped + self._starved < KEPT or self._owns_up(signal.SIGSTOP):
-            return ""
-        return BUSY if self._starved > self._stopped else "something outside of the run has stopped its process"
-
-    def _runs(self) -> bool:
-        """Whether the span that it was waited for counts: not while it is kept from running, for so long."""
-        stopped, starved = self._look(), self._rivals.keep()
-        if self._stopped + self._starved >= KEPT or (stopped and self._owns_up(signal.SIGSTOP)):
-            return True
-        self._stopped += SPAN if stopped else 0.0
-        self._starved += SPAN if starved and not stopped else 0.0
-        return not (stopped or starved)
+    def _find_excuse(self) -> str:
+        """Why it did not run in the span that has just passed, if that is not its own doing."""
+        starved = self._rivals.keep()
+        if self._look():
+            return "" if self._owns_up(signal.SIGSTOP) else STOPPED
+        return BUSY if starved else ""
 
     def _look(self) -> bool:
         """Takes note of the memory that it holds; whether it is stopped."""

@@ -21,7 +21,7 @@ from harness.backend.forkserver import NO_TELEMETRY
 from harness.backend.supervised import ServiceError, Supervised
 from harness.backend.supervisor import NOBODY
 from harness.machine import ports, processes, shortage
-from harness.machine.patience import BUSY, KEPT, SPAN, Patience, Rivals
+from harness.machine.patience import BUSY, Patience, Rivals
 
 READY_SECONDS = 180.0
 """From the start of the first program to the health of the last, but for what other programs kept them from running."""
@@ -296,14 +296,8 @@ class Service:
 
     def _allow(self) -> Patience:
         """The time that it has to get ready, but for what other programs keep it from running."""
-        self._starved, rivals = 0.0, Rivals(lambda: self._ask("look")["pids"])
-
-        def counts() -> bool:
-            if starved := self._starved < KEPT and rivals.keep():
-                self._starved += SPAN
-            return not starved
-
-        return Patience(self._seconds, counts)
+        rivals = Rivals(lambda: self._ask("look")["pids"])
+        return Patience(self._seconds, lambda: BUSY if rivals.keep() else "")
 
     def _await(self, name: str, patience: Patience, done: Callable[[], bool], pause: float) -> None:
         """Until it is done, which is looked at after each pause. Raises ServiceError when the time is over."""
@@ -319,7 +313,7 @@ class Service:
                 pass
         except TimeoutError:
             late = f"{name} was not ready within {self._seconds:g} s{self._last_words(name)}"
-            raise ServiceError(late, BUSY if self._starved >= KEPT else "") from None
+            raise ServiceError(late, patience.exhausted) from None
 
     def _ask(self, op: str, *args: Any) -> Any:
         assert self._supervisor is not None

@@ -8,6 +8,7 @@ well: on a busy machine it is kept from running by others.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from harness.machine import processes
@@ -27,9 +28,15 @@ class Patience:
         paused: Seconds in which we did not run.
     """
 
-    def __init__(self, seconds: float, counts: Callable[[], bool] = lambda: True) -> None:
-        """Args: counts: Whether the span that has just passed does: who is waited for may have been stopped."""
-        self.left, self.paused, self._counts = seconds, 0.0, counts
+    def __init__(self, seconds: float, excuse: Callable[[], str] = lambda: "") -> None:
+        """Args: excuse: What kept who is waited for from running in the span that has just passed; empty: it counts."""
+        self.left, self.paused, self._excuse = seconds, 0.0, excuse
+        self._spans = Counter[str]()
+
+    @property
+    def exhausted(self) -> str:
+        """The most frequent excuse, once there were as many as count; before that empty."""
+        return self._spans.most_common(1)[0][0] if self._spans.total() * SPAN >= KEPT else ""
 
     def wait(self, ready: Callable[[float], object], span: float = SPAN) -> bool:
         """Whether it is ready within one span. `ready` waits for so many seconds. Raises TimeoutError."""
@@ -38,7 +45,9 @@ class Patience:
         found = bool(ready(span))
         took = time.monotonic() - began
         self.paused += max(0.0, took - span)
-        if found or self._counts():
+        if not found and not self.exhausted and (excuse := self._excuse()):
+            self._spans[excuse] += 1
+        else:
             self.left -= min(took, span) if found else span
         if not found and self.left <= 0:
             raise TimeoutError
