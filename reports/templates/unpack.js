@@ -48,6 +48,7 @@ const packed = (() => {
     const block = await read(number);
     const told = details.querySelector(".told");
     told.replaceChildren(made(block, block.trees[told.id]));
+    if (told.matches(":target")) told.scrollIntoView(); // it grew after the browser had gone there
   };
 
   document.addEventListener("toggle", (event) => unfold(event.target), true);
