@@ -119,7 +119,10 @@ def baseline() -> None:
 @click.argument("folder", metavar="RUN", type=FOLDER)
 @click.option("--output", "-o", type=FOLDER, default="baseline.json", show_default=True, help="The file to write.")
 def save(folder: Path, output: Path) -> None:
-    """Write the baseline of a RUN, its folder or its results.json: a file to commit."""
+    """Write the baseline of a run: a file to commit.
+
+    RUN is its folder, or its results.json.
+    """
     from harness.regress import baseline_files
     from harness.regress.baseline import RegressError
     from harness.report.words import format_count
