@@ -22,7 +22,7 @@ from harness import paths
 from harness.adapter import Ack, Hit, Item, Layer, Scope, Source, Space, Usage, encode, to_wire
 from harness.backend import client, replies
 from harness.backend.client import Child, Deadlines, MemoryFault, RemoteMemory
-from harness.backend.forkserver import ForkServers, Launcher, spawn
+from harness.backend.forkserver import NO_TELEMETRY, ForkServers, Launcher, spawn
 from harness.model.backend import Fault
 from tests.support.faulty_backends import ANSWERS
 
@@ -406,7 +406,7 @@ def test_the_child_has_a_home_of_its_own_and_nothing_of_the_parents_environment(
     assert (seen["environ"]["HOME"], seen["environ"]["TMPDIR"]) == (str(home), str(home / "tmp"))
     assert seen["cwd"] == str(home) and (home / "tmp").is_dir()
     assert not set(seen["environ"]) & (set(os.environ) - {"PATH", "LANG", "LD_LIBRARY_PATH", "HOME", "TMPDIR"}) - {
-        "PYTHONPATH", "PYTHONHASHSEED", "OMP_NUM_THREADS", "TOKENIZERS_PARALLELISM", "LC_CTYPE", "PWD", "DO_NOT_TRACK",
+        "PYTHONPATH", "PYTHONHASHSEED", "OMP_NUM_THREADS", "TOKENIZERS_PARALLELISM", "LC_CTYPE", "PWD", *NO_TELEMETRY,
     }  # fmt: skip
 
 

@@ -251,7 +251,7 @@ def a_pair_is_said_to_differ_only_where_its_comparisons_do(found: Judged) -> Non
     reads = len(ways.list_reads(found.results))
     for line in lines:
         for left, right, how in LEADS.findall(line.text):
-            when = [each for each in re.split(", and later | or ", how) if each in READS.values()]
+            when = [each for each in re.split(", and later |, | or ", how) if each in READS.values()]
             assert len(found.results.list_writes()) == 1 or how.startswith(tuple(ways.WRITTEN.values()))
             for winner in _names(left):
                 assert winner not in found.results.like_oracle
