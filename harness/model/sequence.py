@@ -6,13 +6,13 @@ follow from its number, its form and its scope.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from pydantic import Field, JsonValue, ValidationError
 
-from harness.adapter import Item, Scope, Source
+from harness.adapter import Filter, Item, Scope, Source
 from harness.model.backend import Fault
 from harness.model.trial import Model
 
@@ -22,13 +22,21 @@ UNKNOWN = -1
 """The number of a memory that nobody stored."""
 StepOp = Literal[
     "remember", "update", "supersede", "forget", "forget_scope", "entries", "get", "history", "recall",
-    "reopen", "kill", "snapshot", "restore",
+    "reopen", "kill", "snapshot", "restore", "deprecate", "recall_where",
 ]  # fmt: skip
-LOOKS: tuple[StepOp, ...] = ("entries", "get", "history", "recall")
-Form = Literal["plain", "again", "capitals", "spaces", "long", "longer", "odd", "expired", "bare", "cited", "blank"]
+LOOKS: tuple[StepOp, ...] = ("entries", "get", "history", "recall", "recall_where")
+Form = Literal[
+    "plain", "again", "capitals", "spaces", "long", "longer", "odd", "expired", "bare", "cited", "blank", "filed",
+]  # fmt: skip
+Part = Literal["kind", "path", "confidence"]
+"""What a filter can ask for."""
 AT = "2026-02-03T10:00:00+00:00"
 NOW = "2026-03-02T10:00:00+00:00"
 """The story times at which sequences write and ask."""
+ENDED, LATER = "2026-02-20T10:00:00+00:00", "2026-04-01T10:00:00+00:00"
+"""Ends of marked memories: before the questions, and after them."""
+KINDS = ("project", "procedural", "episodic", "user")
+"""By turns, those of what is filed."""
 PAST, FUTURE = "2000-01-01T00:00:00+00:00", "2999-01-01T00:00:00+00:00"
 SUBJECTS = (
     "invoice service", "label printer", "search index", "mail queue", "price table", "image resizer", "audit trail",
@@ -42,9 +50,12 @@ class Step(Model):
     Attributes:
         who: The handle on the store: a, or a second process b.
         scope: Where it is asked, and where a new memory holds.
-        of: The memories that it is about, by number; of `restore`, the mark.
+        of: The memories that it is about, by number, the last that whose text a form repeats; of `restore`, the mark.
         count: Memories of a batch.
         form: How the text of a new memory is made.
+        where: Of `recall_where`: what must be as it is of the memory whose text is asked for.
+        k: Of recalls: hits asked for.
+        later: Of `deprecate`: it ends only after all questions.
     """
 
     op: StepOp
@@ -53,6 +64,9 @@ class Step(Model):
     of: tuple[int, ...] = ()
     count: int = Field(1, ge=1)
     form: Form = "plain"
+    where: tuple[Part, ...] = ()
+    k: int = Field(10, ge=1)
+    later: bool = False
 
     @property
     def stores(self) -> int:
@@ -147,15 +161,27 @@ def write_text(form: Form, of: int, twin: str = "") -> str:
 
 
 def make_item(form: Form, of: int, scope: Scope, twin: str = "") -> Item:
-    """What a sequence stores under this number: with a session as source and a confidence, or `bare` of both."""
+    """What a sequence stores under this number: with a session as source and a confidence, or `bare` of both.
+
+    What is `filed` has all by turns that a filter asks for: each kind, files whose names hold what patterns and queries
+    are written with, confidences of which half are no binary fractions, and 0.
+    """
+    expires = PAST if form == "expired" else FUTURE if of % 3 == 2 else None
+    if form == "bare":
+        return Item(write_text(form, of, twin), scope, AT, "project", expires=expires)
+    if form == "filed":
+        source = Source(f"{of:040x}", f"src/[desk]/it's 100%_{of % 5}.py", of + 1, f"agent:2026-02-03T10:{of}")
+        return Item(write_text(form, of, twin), scope, AT, KINDS[of % 4], source, of % 8 / 10, expires)
     source = Source(session=f"session-{of}")
-    cited = Source(commit=f"{of:040x}", path=f"src/desk {of}.py", line=of + 1, session=f"session-{of}")
-    return Item(
-        write_text(form, of, twin),
-        scope,
-        AT,
-        "project",
-        source=None if form == "bare" else cited if form == "cited" else source,
-        confidence=None if form == "bare" else (of % 7 + 3) / 10,
-        expires=PAST if form == "expired" else FUTURE if of % 3 == 2 else None,
+    if form == "cited":
+        source = Source(f"{of:040x}", f"src/desk {of}.py", of + 1, f"session-{of}")
+    return Item(write_text(form, of, twin), scope, AT, "project", source, (of % 7 + 3) / 10, expires)
+
+
+def make_filter(where: Sequence[Part], item: Item) -> Filter:
+    """What this memory fits."""
+    return Filter(
+        kinds=(item.kind,) if "kind" in where else (),
+        path=item.source.path if item.source and "path" in where else None,
+        confidence=item.confidence if "confidence" in where else None,
     )

@@ -12,15 +12,15 @@ from harness.backend.client import RemoteMemory
 from harness.backend.store import ChildStore
 from harness.machine import leftovers
 from harness.model.backend import Fault
-from harness.model.sequence import LOOKS, NOW, Said, Step, Steps, number_steps, write_text
+from harness.model.sequence import ENDED, LATER, LOOKS, NOW, Said, Step, Steps, make_filter, number_steps, write_text
 from harness.play.store import SETTLE_SECONDS, Lost, Store, StoreSession, must
 from harness.promises.hunt import Play
-from harness.promises.oracle import CHANGED, K, Oracle
+from harness.promises.oracle import CHANGED, Oracle
 from harness.promises.program import list_calls
 
 PLAYS = 3
 """How often a sequence is played whose calls we leave without vectors."""
-WRITES = ("remember", "update", "supersede", "forget", "forget_scope", "restore", "reopen", "kill")
+WRITES = ("remember", "update", "supersede", "forget", "forget_scope", "restore", "reopen", "kill", "deprecate")
 
 
 class UnansweredError(Exception):
@@ -136,7 +136,7 @@ class _SequenceSession(StoreSession[RemoteMemory]):
                 return Said(fault=settled.fault) if settled.fault else _make_unsettled()
             self._unsettled.discard(step.who)
         said = self._ask(at, step)
-        if step.op == "recall" and not said.fault and self._oracle.misses(step, said.value):
+        if step.op in ("recall", "recall_where") and not said.fault and self._oracle.misses(step, said.value):
             again = self._ask(at, step)
             return again if again.fault else said.model_copy(update={"again": again.value})
         return said
@@ -169,12 +169,14 @@ class _SequenceSession(StoreSession[RemoteMemory]):
                 return scope, oracle.ids(*step.of)
             case "get" | "history":
                 return scope, *oracle.ids(step.of[0])
-            case "recall":
-                return oracle.held[step.of[0]].item.text, scope, K, NOW
-            case "restore":
-                return (oracle.mark(step.of[0]),)
-            case "snapshot":
-                return ()
+            case "recall" | "recall_where":
+                item = oracle.held[step.of[0]].item
+                where = (make_filter(step.where, item),) if step.op == "recall_where" else ()
+                return item.text, scope, step.k, NOW, *where
+            case "deprecate":
+                return scope, oracle.ids(*step.of), LATER if step.later else ENDED
+            case "restore" | "snapshot":
+                return tuple(map(oracle.mark, step.of))
             case _:
                 return (scope,)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.adapter import Scope
 from harness.model.backend import Backend
-from harness.model.sequence import UNKNOWN, VERSION, Form, Step, StepOp, Steps, number_steps
+from harness.model.sequence import UNKNOWN, VERSION, Form, Part, Step, StepOp, Steps, number_steps
 from harness.promises.words import TWINS
 
 LONG = "r" * 29
@@ -60,21 +60,39 @@ FEW, CROWD = 3, (1, 12)
 EDGES = (0, 1, 2, 3, 19, 20, 99, 100, 255, 256, 511, 999, 1000)
 OFTEN: Mapping[StepOp, int] = {
     "remember": 5, "update": 3, "supersede": 2, "forget": 3, "forget_scope": 2, "entries": 2, "get": 1, "history": 1,
-    "recall": 2, "reopen": 1, "kill": 1, "snapshot": 2, "restore": 1,
+    "recall": 2, "reopen": 1, "kill": 1, "snapshot": 2, "restore": 1, "deprecate": 2, "recall_where": 2,
 }  # fmt: skip
 FORMS: tuple[Form, ...] = (
     "plain", "plain", "again", "capitals", "spaces", "long", "longer", "odd", "expired", "bare", "cited", "blank",
+    "filed", "filed", "filed",
 )  # fmt: skip
-MANY: tuple[Form, ...] = ("plain", "plain", "again", "again", "bare")
+MANY: tuple[Form, ...] = ("plain", "plain", "again", "again", "bare", "filed")
 """Forms of a larger batch: a thousand long texts take minutes to embed."""
 ALIKE: tuple[Form, ...] = ("plain", *("again",) * 3)
 OPS = tuple(op for op, times in OFTEN.items() for _ in range(times))
 MARKED: tuple[StepOp, ...] = (*OPS, *("restore",) * 4)
 """Once there is a mark."""
 PLACELESS: tuple[StepOp, ...] = ("reopen", "kill", "snapshot", "restore")
-REPLACING: tuple[Form, ...] = ("plain", "plain", "long", "longer", "odd", "bare", "cited", "expired")
+REPLACING: tuple[Form, ...] = (
+    "plain",
+    "plain",
+    "long",
+    "longer",
+    "odd",
+    "bare",
+    "cited",
+    "expired",
+    "filed",
+    "filed",
+    "again",
+)
 """Forms of what takes the place of something."""
 ASKED: tuple[StepOp, ...] = ("get", "recall", "history")
+NAMED = (*(0,) * 6, 30, 101)
+"""Of the newest memories, those that one call replaces, marks or deletes beside the few."""
+WHERE: tuple[tuple[Part, ...], ...] = (("kind",), ("path",), ("confidence",), ("confidence",), ("kind", "confidence"))
+FETCHED = (3, 10, 10)
+"""Hits that are asked for with a filter: what does not fit takes no place among them."""
 
 
 def draw(seed: int, turn: int, backend: Backend, largest: int) -> Steps:
@@ -125,6 +143,7 @@ def _draw_step(
     astray = luck.random() < 0.3
     backs = [luck.choice((0, 0, 1, 1, 2, 3, luck.choice(EDGES))) for _ in range(luck.choice((1, 1, 2, 3)))]
     of = tuple(dict.fromkeys(made - 1 - back if back < made else UNKNOWN for back in backs))
+    named, where, k, later = luck.choice(NAMED), luck.choice(WHERE), luck.choice(FETCHED), luck.random() < 0.3
     if op == "remember" or (not made and op not in PLACELESS):
         twin = of[:1] if form in TWINS and of[0] != UNKNOWN else ()
         return Step(op="remember", who=who, scope=place, of=twin, count=count, form=form)
@@ -135,10 +154,16 @@ def _draw_step(
     if op in ("entries", "forget_scope"):
         return Step(op=op, who=who, scope=place)
     scope = place if astray or of[0] == UNKNOWN else homes[of[0]]
-    if op in ("supersede", "forget"):
-        return Step(op=op, who=who, scope=scope, of=of, form=new if op == "supersede" else "plain")
-    return Step(op=op, who=who, scope=scope, of=of[:1] if of[0] != UNKNOWN or op != "recall" else (made - 1,),
-                form=new if op == "update" else "plain")  # fmt: skip
+    if op in ("supersede", "forget", "deprecate"):
+        of = tuple(dict.fromkeys((*of, *range(max(0, made - named), made))))
+        return Step(op=op, who=who, scope=scope, of=of, form=new if op == "supersede" else "plain",
+                    later=op == "deprecate" and later)  # fmt: skip
+    if op == "update":
+        return Step(op=op, who=who, scope=scope, of=of[:2] if new in TWINS else of[:1], form=new)
+    one = of[:1] if of[0] != UNKNOWN or op not in ("recall", "recall_where") else (made - 1,)
+    if op == "recall_where":
+        return Step(op=op, who=who, scope=scope, of=one, where=where, k=k)
+    return Step(op=op, who=who, scope=scope, of=one)
 
 
 def look(luck: random.Random, places: Sequence[Scope], homes: Sequence[Scope], backend: Backend) -> Iterator[Step]:
@@ -157,6 +182,8 @@ def look(luck: random.Random, places: Sequence[Scope], homes: Sequence[Scope], b
         for one in seen[: 6 if who == "a" else 2]:
             asked.append(Step(op="recall", who=who, scope=homes[one], of=(one,)))
             asked += [Step(op=luck.choice(ASKED), who=who, scope=place, of=(one,)) for place in places]
+            place, where, k = luck.choice((homes[one], *places)), luck.choice(WHERE), luck.choice(FETCHED)
+            asked.append(Step(op="recall_where", who=who, scope=place, of=(one,), where=where, k=k))
         yield from (step for step in dict.fromkeys(asked) if supports(backend, step))
 
 
@@ -173,6 +200,7 @@ def supports(backend: Backend, step: Step) -> bool:
         "restore": ("snapshot", "restore"),
         "remember": (),
         "recall": (),
+        "recall_where": tuple(f"filter_{part}" for part in step.where),
     }
     return all(map(backend.supports, needs.get(step.op, (step.op,)))) and expresses(backend, step.scope)
 
@@ -244,5 +272,9 @@ def _list_plainer(step: Step) -> Iterator[dict[str, Any]]:
         yield from ({"of": step.of[:each] + step.of[each + 1 :]} for each in range(len(step.of)))
     if step.form != "plain":
         yield {"form": "plain", "of": () if step.op == "remember" else step.of}
+    if len(step.where) > 1:
+        yield from ({"where": (part,)} for part in step.where)
+    if step.later:
+        yield {"later": False}
     if step.who != "a":
         yield {"who": "a"}

@@ -25,6 +25,7 @@ class Held:
     Attributes:
         ids: Those it was acknowledged with.
         open: It may be shown or not: the contract does not say.
+        ended: It was marked as ended before any question.
     """
 
     item: Item
@@ -32,10 +33,16 @@ class Held:
     state: State = "live"
     earlier: tuple[str, ...] = ()
     open: bool = False
+    ended: bool = False
 
     @property
     def expired(self) -> bool:
         return self.item.expires == PAST
+
+    @property
+    def current(self) -> bool:
+        """Whether a question of now may bring it, unwarned."""
+        return not (self.expired or self.ended)
 
 
 def read_list(said: Said) -> list[Any]:

@@ -7,48 +7,33 @@ contract leaves something open (an expired memory in a listing, how a superseded
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from harness.adapter import Hit, Item, Scope, Source, applies
+from harness.adapter import Item, Scope, applies, fits
 from harness.model.backend import Backend
-from harness.model.sequence import LOOKS, UNKNOWN, Difference, Said, Step, Steps, make_item
+from harness.model.sequence import LOOKS, Difference, Said, Step, Steps, make_filter, make_item
+from harness.promises.holdings import Holdings
 from harness.promises.memory_model import (
     Differs,
     Held,
     fold,
-    normalise_moment,
     read_hit,
     read_hits,
     read_list,
     read_object,
     squeeze,
 )
-from harness.promises.words import name_memory, name_scope, quote
+from harness.promises.words import name_memory, quote
 
-RESPECTS = ("repo", "org", "branch", "user")
 CHANGED = 100_000
 """Numbers of texts that updates write begin here."""
-K = 10
-"""Hits asked for in a search by own text."""
 
 
-@dataclass
-class Oracle:
-    """The model of one store.
-
-    Attributes:
-        held: Number -> memory, whatever became of it.
-        marks: What was held at each snapshot, and the name that the backend gave it.
-    """
-
-    backend: Backend
-    held: dict[int, Held] = field(default_factory=dict)
-    marks: list[tuple[str, dict[int, Held]]] = field(default_factory=list)
-    made: int = 0
-    _by_id: dict[str, list[int]] = field(default_factory=dict)
+class Oracle(Holdings):
+    """What is held after each step, and what is wrong with its answer."""
 
     def take(self, at: int, step: Step, said: Said) -> Difference | None:
         """What is wrong with this answer; None if it is what the contract promises."""
@@ -69,7 +54,7 @@ class Oracle:
 
     def items(self, at: int, step: Step) -> list[Item]:
         """The memories that a step writes."""
-        twin = self.held[step.of[0]].item.text if step.of and step.of[0] in self.held else ""
+        twin = self.held[step.of[-1]].item.text if step.of and step.of[-1] in self.held else ""
         return make_items(at, step, self._new(step), twin, self._scope_of(step))
 
     def _scope_of(self, step: Step) -> Scope:
@@ -79,14 +64,6 @@ class Oracle:
 
     def _new(self, step: Step) -> range:
         return range(self.made, self.made + step.stores)
-
-    def ids(self, *numbers: int) -> list[str]:
-        """Ids of these memories; for one that was not stored, an id that nobody has."""
-        return [(self.held[each].ids or (f"unknown-{each}",))[0] if each in self.held else f"unknown-{each}"
-                for each in numbers]  # fmt: skip
-
-    def mark(self, number: int) -> str:
-        return self.marks[number][0]
 
     # --- writes ---
 
@@ -136,7 +113,7 @@ class Oracle:
         if set(ids) != set(old.ids) and len(old.ids) == 1:
             what = f"with {quote(ids[0])}" if ids else "with no id"
             raise Differs("not updated", f"the update of {name_memory(number)} was acknowledged {what}, not its own")
-        self.held[number] = replace(old, item=item, earlier=(*old.earlier, old.item.text))
+        self.held[number] = replace(old, item=item, earlier=(*old.earlier, old.item.text), ended=False)
 
     def _supersede(self, at: int, step: Step, said: Said) -> None:
         (item,), ids = self.items(at, step), tuple(read_object(said)["ids"])
@@ -165,6 +142,22 @@ class Oracle:
                 raise Differs("claimed", f"forget of {self._explain_hidden(number, step)} said True")
             if there:
                 self._erase(number)
+
+    def _deprecate(self, at: int, step: Step, said: Said) -> None:
+        for told, marked in zip(step.of, read_list(said), strict=True):
+            number = self._holder(told)
+            old = self.held.get(number)
+            if old is not None and (old.open or old.state == "superseded"):
+                continue
+            there = old is not None and self._sees(number, step.scope)
+            if marked and not there:
+                raise Differs("claimed", f"deprecate of {self._explain_hidden(number, step)} said True")
+            if old is None or not there:
+                continue
+            if not marked and old.current:
+                raise Differs("not marked", f"deprecate of {name_memory(number)} said False; it was there")
+            if marked:  # what ended earlier stays so
+                self.held[number] = replace(old, ended=old.ended or not step.later)
 
     def _forget_scope(self, at: int, step: Step, said: Said) -> None:
         for number in [*self.held]:
@@ -249,14 +242,21 @@ class Oracle:
         again brings it.
         """
         (number,) = step.of
-        hits = read_hits(said.value)
+        hits, where = read_hits(said.value), make_filter(step.where, self.held[number].item)
         for hit in hits:
             self._check(hit, step, lambda other: applies(other.item.scope, step.scope), "recalled")
             found = self._find(hit)
-            sure = found is not None and found.state == "live" and not found.open  # else its text and end are a guess
-            if found and sure and found.expired and self.backend.supports("expiry"):
+            if found is None or found.state != "live" or found.open:
+                continue  # its text and end are a guess
+            if found.expired and self.backend.supports("expiry"):
                 raise Differs("expired", f"{self._name(hit.memory_id)} is recalled after its end")
+            if found.ended and not hit.warned:
+                raise Differs("ended", f"{self._name(hit.memory_id)} is recalled as current; it was marked as ended")
+            if not fits(found.item, where):
+                raise Differs("filter", f"{self._name(hit.memory_id)} is recalled, whose fields the filter excludes")
         if self.backend.supports("ranked"):
+            if len(hits) > step.k:
+                raise Differs("many", f"{len(hits)} hits came; {step.k} were asked for")
             scores = [hit.score for hit in hits if hit.score is not None]
             if any(left < right - 1e-6 for left, right in pairwise(scores)):
                 raise Differs("scores", "scores rise along the ranking: the best is said to come first")
@@ -266,7 +266,7 @@ class Oracle:
     def misses(self, step: Step, value: Any) -> bool:
         """Whether a search by own text lacks a memory that it had to bring; no more alike there than it returns."""
         held = self.held.get(step.of[0])
-        if held is None or not self._must(held) or held.expired or not applies(held.item.scope, step.scope):
+        if held is None or not self._must(held) or not held.current or not applies(held.item.scope, step.scope):
             return False
         alike = fold(held.item.text)
         rivals = sum(
@@ -275,103 +275,18 @@ class Oracle:
         )
         hits = read_hits(value or [])
         text = squeeze(held.item.text)
-        return rivals < K and not any(hit.memory_id in held.ids or text in squeeze(hit.text) for hit in hits)
-
-    # --- what a hit may be ---
-
-    def _check(self, hit: Hit, step: Step, belongs: Callable[[Held], bool], shown: str) -> None:
-        """A hit is a live memory of the asked place, with its text and its fields."""
-        held = self._find(hit)
-        if held is None:
-            if shown == "listed":
-                raise Differs("unknown", f"{quote(hit.text)} is listed under an id that no write was acknowledged with")
-            text = squeeze(hit.text)
-            lost = next((n for n, each in self.held.items() if not self._may(each, belongs)
-                         and squeeze(each.item.text) in text), None)  # fmt: skip
-            if lost is not None and not any(
-                self._may(each, belongs) and squeeze(each.item.text) in text for each in self.held.values()
-            ):
-                raise Differs("leak", f"{self._explain_number(lost)} is {shown} in {name_scope(step.scope)}")
-            return
-        if not self._may(held, belongs) and not (held.state == "superseded" and hit.superseded):
-            kind = "leak" if held.state == "live" else held.state
-            raise Differs(kind, f"{self._name(hit.memory_id)} is {shown} in {name_scope(step.scope)}")
-        if held.state != "live" or held.open:
-            return
-        if len(held.ids) == 1 and squeeze(held.item.text) not in squeeze(hit.text):
-            raise Differs("text", f"{self._name(hit.memory_id)} is {shown} as {quote(hit.text)}")
-        for name, wanted, seen in self._fields(held.item, hit):
-            if wanted != seen:
-                raise Differs(
-                    f"field {name}", f"{self._name(hit.memory_id)} is {shown} with {name} {seen}, not {wanted}"
-                )
-
-    def _fields(self, item: Item, hit: Hit) -> Iterator[tuple[str, Any, Any]]:
-        if self.backend.supports("source"):
-            yield "source", item.source, hit.source if hit.source != Source() else None
-            yield "confidence", item.confidence, hit.confidence
-        if self.backend.supports("created"):
-            yield "date", normalise_moment(item.at), normalise_moment(hit.created)
-        if hit.scope is not None:
-            own = [part for part in RESPECTS if self.backend.supports(f"scope_{part}")]
-            wanted, seen = (Scope(**{part: getattr(scope, part) for part in own}) for scope in (item.scope, hit.scope))
-            yield "scope", name_scope(wanted), name_scope(seen)
-
-    def _must(self, held: Held) -> bool:
-        return held.state == "live" and not held.open
-
-    def _may(self, held: Held, belongs: Callable[[Held], bool]) -> bool:
-        return (held.open or held.state == "live") and belongs(held)
-
-    def _find(self, hit: Hit) -> Held | None:
-        """The living memory among those with this id: an id may have been given again."""
-        numbers = self._by_id.get(hit.memory_id, ())
-        return self.held[self._holder(numbers[-1])] if numbers else None
-
-    def _holder(self, number: int) -> int:
-        """The memory that its id stands for now: an id may have been given again."""
-        held = self.held.get(number)
-        if held is None or held.state == "live" or not held.ids:
-            return number
-        same = self._by_id[held.ids[0]]
-        return next((each for each in same if self.held[each].state == "live"), number)
-
-    def _sees(self, number: int, place: Scope) -> bool:
-        held = self.held[number]
-        return held.state == "live" and applies(held.item.scope, place)
-
-    # --- words ---
-
-    def _name(self, memory_id: str) -> str:
-        numbers = self._by_id.get(memory_id)
-        return self._explain_number(self._holder(numbers[-1])) if numbers else f"the unknown id {quote(memory_id)}"
-
-    def _explain_number(self, number: int) -> str:
-        held = self.held[number]
-        states = {"live": f" of {name_scope(held.item.scope)}", "gone": ", which is gone,",
-                  "superseded": ", which was superseded,"}  # fmt: skip
-        return name_memory(number) + states[held.state]
-
-    def _explain_hidden(self, number: int, step: Step) -> str:
-        if number == UNKNOWN or number not in self.held:
-            return "an unknown id"
-        held = self.held[number]
-        if held.state != "live":
-            return f"{name_memory(number)}, which is gone,"
-        if applies(held.item.scope, step.scope):
-            return f"{name_memory(number)}, with a blank text,"
-        return f"{name_memory(number)} of {name_scope(held.item.scope)}, asked in {name_scope(step.scope)},"
+        return rivals < step.k and not any(hit.memory_id in held.ids or text in squeeze(hit.text) for hit in hits)
 
 
 def make_items(at: int, step: Step, numbers: range, twin: str, scope: Scope) -> list[Item]:
     """The memories that a step at this place of its sequence writes, under these numbers.
 
     Args:
-        twin: The text of the memory that it names first.
+        twin: The text of the memory that it names last.
         scope: Of what it writes.
     """
     if step.op == "update":
-        return [make_item(step.form, CHANGED + at, scope)]
+        return [make_item(step.form, CHANGED + at, scope, twin)]
     return [make_item(step.form, number, scope, twin) for number in numbers]
 
 
@@ -389,6 +304,8 @@ _TAKE: Mapping[str, Callable[[Oracle, int, Step, Said], None]] = {
     "kill": Oracle._nothing,
     "snapshot": Oracle._snapshot,
     "restore": Oracle._restore,
+    "deprecate": Oracle._deprecate,
+    "recall_where": Oracle._recall,
 }
 
 

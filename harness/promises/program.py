@@ -13,8 +13,8 @@ RULE = re.compile(r"(rule\s+\d+) of the [a-z ]+: ask desk \d+ first", re.IGNOREC
 """What the numbers in a text follow from its first."""
 SHOWN = 3
 """Texts that are listed one by one."""
-UNPRINTED = ("kill", "snapshot", "restore")
-"""A program cannot kill itself, and no SDK that is printed has versions."""
+UNPRINTED = ("kill", "snapshot", "restore", "deprecate", "recall_where")
+"""A program cannot kill itself, and no SDK that is printed has versions, marks or filters of ours."""
 
 
 def list_calls(steps: Steps, differs: Difference) -> list[Call]:
@@ -33,7 +33,7 @@ def list_calls(steps: Steps, differs: Difference) -> list[Call]:
         if step.op == "update":
             texts[step.of[0]] = items[0].text
         made += step.stores
-        of = () if step.op == "remember" else step.of
+        of = () if step.op == "remember" else step.of[:1] if step.op == "update" else step.of
         calls.append(Call(step.op, says, step.scope, of, told, items[0].expires if len(items) == 1 else None))
     return calls
 
@@ -43,7 +43,7 @@ def _write_items(at: int, step: Step, made: int, texts: dict[int, str]) -> list[
     if step.op not in ("remember", "update", "supersede"):
         return []
     return make_items(
-        at, step, range(made, made + step.stores), texts.get(step.of[0], "") if step.of else "", step.scope
+        at, step, range(made, made + step.stores), texts.get(step.of[-1], "") if step.of else "", step.scope
     )
 
 

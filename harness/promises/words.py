@@ -17,6 +17,7 @@ FORMS: dict[Form, str] = {
     "bare": " without source and confidence",
     "cited": " that cites a line of a file",
     "blank": " that is blank",
+    "filed": " with a kind, a file and a confidence",
 }
 TWINS: tuple[Form, ...] = ("again", "capitals", "spaces")
 """Without another memory to repeat they are plain."""
@@ -49,8 +50,11 @@ def tell(steps: Steps) -> list[str]:
 
 def _tell(step: Step, stored: range) -> str:
     by = "by a second process, " if step.who == "b" else ""
-    at, of = name_scope(step.scope), ", ".join(map(name_memory, step.of)) or "nothing"
-    form = "" if step.form in TWINS and not step.of else FORMS[step.form].format(twin=of)
+    about = step.of[:1] if step.op == "update" else step.of  # a second one is that whose text it is given
+    at, of = name_scope(step.scope), ", ".join(map(name_memory, about)) or "nothing"
+    twin = name_memory(step.of[-1]) if step.of else ""
+    form = "" if step.form in TWINS and not step.of else FORMS[step.form].format(twin=twin)
+    text = form.removeprefix(" with") if step.form in TWINS else f" another text{form}"
     if step.op == "remember":
         names = name_memory(stored[0]) + (f" to {name_memory(stored[-1])}" if len(stored) > 1 else "")
         many = f"{len(stored):,} memories{form.replace(' that is', ' that are')} in one call ({names})"
@@ -59,13 +63,15 @@ def _tell(step: Step, stored: range) -> str:
     if step.op == "supersede":
         return f"{by}supersede {of} by a memory{form} ({name_memory(stored[0])}), asked in {at}"
     told = {
-        "update": f"update {of} to another text{form}, asked in {at}",
+        "update": f"update {of} to{text}, asked in {at}",
         "forget": f"forget {of}, asked in {at}",
         "forget_scope": f"forget the scope {at}",
         "entries": f"list {at}",
         "get": f"get {of}, asked in {at}",
         "history": f"ask for the history of {of}, asked in {at}",
         "recall": f"recall the text of {of} in {at}",
+        "recall_where": f"recall the text of {of} in {at}, at most {step.k} with its {' and its '.join(step.where)}",
+        "deprecate": f"mark {of} as ended{' later' if step.later else ''}, asked in {at}",
         "reopen": "close and open again, in a new process",
         "kill": "kill the process (SIGKILL) and open again",
         "snapshot": "make a snapshot",

@@ -64,12 +64,13 @@ METRICS: tuple[TrustMetric, ...] = (
         "lower",
         "proportion",
         "1 if an operation was answered otherwise than a model of the adapter contract says, else 0 / operations "
-        "played up to then, in random sequences over scopes with awkward names, each sequence on an empty store; the "
-        "search ends with the first; where none is found in fewer than 400, it cannot be told",
+        "played up to then, in random sequences over scopes with awkward names, marks and filters among them, each "
+        "sequence on an empty store; the search ends with the first; where none is found in fewer than 400, it cannot "
+        "be told",
         broken_promises,
         varies="a drill ends after 300 s, too, so that a very slow one plays fewer operations",
         verbatim=True,
-        version=5,
+        version=6,
         asks=(),
         label="broken promises of the contract",
         column=columns.PROMISES.at("broken"),

@@ -70,7 +70,7 @@ def test_texts_are_those_of_the_sequence() -> None:
     calls = list_calls(EVERYTHING, end(EVERYTHING))
     (odd,) = ast.literal_eval(calls[1].texts)
     assert odd.startswith("Rule 5; it's 100% ")
-    assert ast.literal_eval(calls[3].texts) == ["RULE 1"]
+    assert ast.literal_eval(calls[3].texts) == ["RULE 2"]
     asked = list_calls((*EVERYTHING, Step(op="recall", scope=API, of=(0,))), end((*EVERYTHING, EVERYTHING[-1])))
     assert asked[-1].texts == calls[2].texts[1:-1]
 
