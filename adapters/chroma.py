@@ -206,7 +206,7 @@ class ChromaMemory(BaseMemory):
         return self._query(query, k, self.still_at(scope, at))
 
     def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
-        return self._query(query, k, {"$and": [still_at(scope, at), *kept_to(where)]})
+        return self._query(query, k, {"$and": [*still_at(scope, at)["$and"], *kept_to(where)]})
 
     def _query(self, query: str, k: int, where: Where | None) -> list[Hit]:
         if not query.strip() or k < 1:
