@@ -119,13 +119,16 @@ def _trust(
 ) -> TrustMetric:
     return trust(
         name, DRILL, "lower", "proportion", formula, partial(measure, roles=roles), label=label, otherwise=otherwise,
-        column=column, varies=_TIME, whole=False, asks=ASKS,
+        column=column, varies=_TIME, whole=False, asks=ASKS, version=2 if roles == TWO else 1,
     )  # fmt: skip
 
 
+_SHARED = (
+    "a burst of the drill's size to two processes on one store, and of one of 40 to one of them while the other deletes"
+)
 _BURSTS = (
     ("", "bursts of 20 and of the drill's size to one process", "in a burst", ONE),
-    ("_of_two", "a burst of the drill's size to two processes on one store", "in a burst of two processes", TWO),
+    ("_of_two", _SHARED, "in a burst of two processes", TWO),
 )
 METRICS: tuple[TrustMetric, ...] = tuple(
     each

@@ -15,7 +15,7 @@ from harness.model.drill import Piece
 from harness.model.trial import Measure
 
 STEPS = ("kinds", "other kinds", "kinds back", "kinds again")
-CHANGES = {"refile": "other kinds", "unfile": "kinds back"}
+CHANGES = {"refile": "other kinds", "follower": "other kinds", "unfile": "kinds back"}
 """Role of what takes another's place -> the first questions after it."""
 APART = ("elsewhere", "lapsed")
 """Roles of what fits and is not to come all the same."""
@@ -23,7 +23,7 @@ APART = ("elsewhere", "lapsed")
 
 def _list_stored(view: DrillView, step: str) -> list[Piece]:
     """What was acknowledged, as it was told last before the questions of a step."""
-    told = view.list_acknowledged(view.plan.of("unfit", "partly", "fit", "refiled", "dropped", *APART))
+    told = view.list_acknowledged(view.plan.of("unfit", "partly", "fit", "refiled", "dropped", "retired", *APART))
     for role, since in CHANGES.items():
         if STEPS.index(step) >= STEPS.index(since):
             changed = {piece.twin: piece for piece in view.list_acknowledged(view.plan.of(role))}
@@ -32,8 +32,11 @@ def _list_stored(view: DrillView, step: str) -> list[Piece]:
 
 
 def _list_dropped(view: DrillView, step: str) -> set[str]:
-    """What was deleted before the questions of a step, as the backend said."""
-    return set() if step == STEPS[0] else {deed.piece.name for deed in view.forgotten(STEPS[1])}
+    """What was deleted, or marked as ended, before the questions of a step, as the backend said."""
+    if step == STEPS[0]:
+        return set()
+    marks = {name for _, call in view.transcript.calls("deprecate", STEPS[1]) if not call.fault for name in call.about}
+    return marks | {deed.piece.name for deed in view.forgotten(STEPS[1])}
 
 
 def _ask(view: DrillView, *, fitting: bool) -> Iterator[tuple[int, str, bool | None]]:
@@ -45,7 +48,8 @@ def _ask(view: DrillView, *, fitting: bool) -> Iterator[tuple[int, str, bool | N
             for piece in stored:
                 holds = piece.role not in APART and piece.name not in dropped
                 if (holds and fits(piece.item, where)) == fitting:
-                    came = any(view.brings(hit, piece) for hit in view.transcript.hits(call))
+                    hits = (hit for hit in view.transcript.hits(call) if piece.role != "retired" or not hit.warned)
+                    came = any(view.brings(hit, piece) for hit in hits)
                     yield line, piece.name, None if call.fault else came
 
 
@@ -83,14 +87,14 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "filtered_missed", KEEPING, "lower", "proportion",
         f"memories that fit {_ASKED}, and do not come, though more are asked for than fit / such memories and "
-        "questions", filtered_missed, version=3,
+        "questions", filtered_missed, version=4,
         label="memories that a filter loses", otherwise="memories that a filter lets through",
         column=columns.FOUND.at("unfound"),
     ),
     trust(
         "filtered_wrong", KEEPING, "lower", "proportion",
-        f"memories that do not fit {_ASKED}, or fit and hold elsewhere, have ended or were deleted, and come all "
-        "the same / such memories and questions", filtered_wrong, version=3,
+        f"memories that do not fit {_ASKED}, or fit and hold elsewhere, have ended, or were deleted or marked as "
+        "ended, and come all the same / such memories and questions", filtered_wrong, version=4,
         label="memories that come past a filter", otherwise="memories that a filter keeps out",
         column=columns.FOUND.at("breach"),
     ),

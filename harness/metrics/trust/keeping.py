@@ -120,7 +120,7 @@ def scores_out_of_order(transcript: Transcript) -> Measure:
     if lacking is not None:
         return lacking
     of, bad = 0, []
-    for line, call in transcript.calls("recall"):
+    for line, call in (*transcript.calls("recall"), *transcript.calls("recall_where")):
         scores = [hit.score for hit in transcript.hits(call) if hit.score is not None]
         if len(scores) > 1:
             of += 1
@@ -271,8 +271,8 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "scores_out_of_order", DRILL, "lower", "proportion",
-        "recalls in which a later memory has a higher score than the one before it / recalls that bring two memories "
-        "with scores; only of a ranked store", scores_out_of_order,
+        "recalls, filtered or not, in which a later memory has a higher score than the one before it / recalls "
+        "that bring two memories with scores; only of a ranked store", scores_out_of_order, version=2,
         label="answers with scores out of order", otherwise="answers with scores in order",
         column=columns.FOUND.at("breach"),
     ),

@@ -120,14 +120,14 @@ class Question(NamedTuple):
 
 def _field(name: str, field: Field) -> Question:
     def judge(passes: Passes, turn: str, piece: Piece) -> bool | None:
-        return passes.keeps(turn, piece, field)
+        return None if field.written(piece.item) is None else passes.keeps(turn, piece, field)
 
     return Question(("kept",), field.needs, judge)
 
 
 FIELDS: Mapping[str, Field] = {
     "text": Field((), lambda item: item.text, lambda hit: hit.text, lambda _, hit, item: item.text in hit.text),
-    **{name: fields.FIELDS[name] for name in ("source", "date", "scope")},
+    **{name: fields.FIELDS[name] for name in ("source", "confidence", "date", "scope")},
 }
 PLACES: Mapping[str, Place] = {**fields.PLACES, "text": columns.KEPT.at("altered")}
 

@@ -1,4 +1,4 @@
-"""Bursts: many writes in flight at once, to one process, then to two on one store.
+"""Bursts: many writes in flight at once, to one process, then to two on one store, of which at last one deletes.
 
 Each burst has a store of its own, in which a few memories were written one after the other before: the control.
 """
@@ -20,6 +20,8 @@ SMALL = 20
 CALM = 3
 """Memories that are written one after the other before a burst."""
 HANDLES = ("a", "b")
+BESIDE = 40
+"""Memories that one process writes while the other deletes as many, one after the other."""
 
 
 def plan(size: int, seed: int) -> Plan:
@@ -27,7 +29,8 @@ def plan(size: int, seed: int) -> Plan:
     sizes = {"small": SMALL, "large": max(size, SMALL), "shared": max(size, SMALL)}
     names = [(role, f"{role} {at + 1:03}") for role, amount in sizes.items() for at in range(amount)]
     calm = [("calm", f"calm {role} {at + 1}") for role in sizes for at in range(CALM)]
-    return Plan(pieces=tuple(_make_piece(role, name, seed) for role, name in (*calm, *names)))
+    beside = [(role, f"{role} {at + 1:03}") for role in ("doomed", "beside") for at in range(BESIDE)]
+    return Plan(pieces=tuple(_make_piece(role, name, seed) for role, name in (*calm, *names, *beside)))
 
 
 def _make_piece(role: str, name: str, seed: int) -> Piece:
@@ -47,18 +50,24 @@ def play(stage: DrillSession) -> None:
 
 def _play_one(stage: DrillSession, role: str, handles: Sequence[str]) -> None:
     calm = [piece for piece in stage.plan.of("calm") if piece.name.split()[1] == role]
-    written = stage.plan.of(role)
+    written, deletes = stage.plan.of(role), len(handles) > 1 and stage.supports("forget")
+    doomed, beside = (stage.plan.of(each) if deletes else () for each in ("doomed", "beside"))
     for who in handles:
         stage.open(role, who)
     for piece in calm:
         stage.remember(f"{role} calm", [piece])
+    if doomed:
+        stage.remember(f"{role} doomed", doomed)
     stage.settle(f"{role} calm")
     _ask(stage, f"{role} calm", calm)
     with suppress(Lost):  # logged; what is left is looked at
         stage.burst(role, {who: written[at :: len(handles)] for at, who in enumerate(handles)})
         for who in handles:
             stage.settle(role, who)
-    _look(stage, role, [*calm, *written], handles)
+        if stored := [piece for piece in doomed if stage.ids.get(piece.name)]:
+            stage.burst(role, {handles[0]: beside}, (handles[1], stored))
+            stage.settle(role)
+    _look(stage, role, [*calm, *written, *beside], handles)
 
 
 def _look(stage: DrillSession, role: str, pieces: Sequence[Piece], handles: Sequence[str]) -> None:

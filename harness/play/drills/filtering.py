@@ -1,8 +1,9 @@
 """Questions that are kept to a kind, a file, a confidence, or several of them, to which more of the rest is nearer.
 
 Six memories fit in one respect or two. Two are updated in between: one comes to fit, and is updated back, one fits as
-before. One that fits is deleted, one holds elsewhere, and one has ended. Names of files differ by case, by a sharp
-s, by how a letter is put together, or by what a pattern takes for any character.
+before. A third is replaced by one that fits. One that fits is deleted, one is marked as ended, one holds elsewhere, and
+one has ended. Names of files differ by case, by a sharp s, by how a letter is put together, or by what a pattern takes
+for any character, and all hold a class of characters. One confidence is 0, and the one asked for no binary fraction.
 """
 
 from __future__ import annotations
@@ -24,17 +25,20 @@ ASKED = 12
 """More than fit."""
 CROWD, MORE = 13, 120
 """More than are asked for; and more than are fetched by who asks for ten times as many before it filters."""
-SOURCE = Source("5e1f0c2a9b7d4e63", "docs/Maße/kın_mañana.md", 12, "session-kinds")
+PATH = "app/[id]/Maße/kın_mañana.md"
+SOURCE = Source("5e1f0c2a9b7d4e63", PATH, 12, "session-kinds")
 ALIKE = (
-    "lib/kinds.md", "docs/Masse/kın_mañana.md", "docs/maße/kın_mañana.md", "docs/Maße/kin_mañana.md",
-    "docs/Maße/kın_man\N{COMBINING TILDE}ana.md", "docs/Maße/kın_manana.md", "lib/Maße/kın_mañana.md",
-    "docs/Maße/kın-mañana.md",
+    "lib/kinds.md", "app/[id]/Masse/kın_mañana.md", "app/[id]/maße/kın_mañana.md", "app/[id]/Maße/kin_mañana.md",
+    "app/[id]/Maße/kın_man\N{COMBINING TILDE}ana.md", "app/[id]/Maße/kın_manana.md", "lib/[id]/Maße/kın_mañana.md",
+    "app/[id]/Maße/kın-mañana.md",
 )  # fmt: skip
 """Files that are not the one."""
+GLOBBED = PATH.replace("[id]", "d")
+"""A file that the one means where it is read as a pattern."""
 PARTS: Mapping[Trait, Mapping[str, Any]] = {
     "filter_kind": {"kinds": ("procedural", "user")},
-    "filter_path": {"path": SOURCE.path},
-    "filter_confidence": {"confidence": 0.5},
+    "filter_path": {"path": PATH},
+    "filter_confidence": {"confidence": 0.7},
 }
 WHERE: Mapping[tuple[Trait, ...], Filter] = {
     traits: Filter(**{name: value for trait in traits for name, value in PARTS[trait].items()})
@@ -47,7 +51,7 @@ WHERE: Mapping[tuple[Trait, ...], Filter] = {
 def plan(seed: int) -> Iterator[Piece]:
     told, canary = write_lesson("keeping", seed, "kinds", SCOPE)
     words = told.text.removesuffix(f" {canary}")
-    near = replace(told, kind="episodic", source=replace(SOURCE, path=f"{SOURCE.path}.old"), confidence=0.25)
+    near = replace(told, kind="episodic", source=replace(SOURCE, path=f"{PATH}.old"), confidence=0.25)
     fitting = replace(told, kind="procedural", source=SOURCE, confidence=0.75)
     for number in range(1, CROWD + 1):
         yield _write("unfit", replace(near, text=f"{words} {number:02}"), number)
@@ -62,7 +66,7 @@ def plan(seed: int) -> Iterator[Piece]:
     yield _write("elsewhere", replace(fitting, text=f"{words} 21", scope=ELSEWHERE))
     yield _write("lapsed", replace(fitting, text=f"{words} 22", expires=ENDED))
     yield _write("dropped", replace(fitting, text=f"{words} 23"))
-    yield _write("fit", replace(_word(fitting, words, "as far as anybody can tell"), confidence=0.5), 4)
+    yield _write("fit", replace(_word(fitting, words, "as far as anybody can tell"), confidence=0.7), 4)
     yield _write("fit", _word(fitting, words, "as the handbook of the whole team has said from its first page on"))
     yield _write("fit", replace(_word(fitting, words, "which nobody has doubted yet"), confidence=None), 2)
     yield _write("fit", replace(_word(fitting, words, "so somebody said"), kind="user", source=None), 3)
@@ -71,6 +75,12 @@ def plan(seed: int) -> Iterator[Piece]:
         yield old
         new = _word(fitting, words, f"as it is called again on desk {number}")
         yield replace(_write("refile", new, number), twin=old.name)
+    yield _write("retired", replace(fitting, text=f"{words} 24"))
+    yield _write("unfit", replace(near, text=f"{words} 25", confidence=0.0), 25)
+    yield _write("unfit", replace(near, text=f"{words} 26", source=replace(SOURCE, path=GLOBBED)), 26)
+    old = _write("refiled", _word(near, words, "as it is called on desk 3"), 3)
+    yield old
+    yield replace(_write("follower", _word(fitting, words, "as it is called since on desk 3"), 3), twin=old.name)
     back = _word(near, words, "as it was called before on desk 1")
     yield replace(_write("unfile", back), twin="refile-1")
 
@@ -90,13 +100,20 @@ def play(stage: DrillSession) -> None:
     stage.renew()
     stage.open("kinds")
     lapsed = ("lapsed",) if stage.supports("expiry") else ()
-    stage.remember("kinds", stage.plan.of("unfit", "partly", "fit", "refiled", "elsewhere", "dropped", *lapsed))
+    first = ("unfit", "partly", "fit", "refiled", "elsewhere", "dropped", "retired", *lapsed)
+    stage.remember("kinds", stage.plan.of(*first))
     stage.settle("kinds")
     _ask(stage, "kinds")
     _refile(stage, "other kinds", "refile")
-    dropped = [piece for piece in stage.plan.of("dropped") if stage.ids.get(piece.name)]
-    for piece in dropped if stage.supports("forget") else ():
-        stage.call("other kinds", "forget", SCOPE, list(stage.ids[piece.name]), about=[piece])
+    for piece in stage.plan.of("follower") if stage.supports("supersede") else ():
+        if old := stage.ids.get(piece.twin or ""):
+            stage.change("other kinds", "supersede", old, piece)
+    for piece in stage.plan.of("dropped", "retired"):
+        ids = list(stage.ids.get(piece.name, ()))
+        if ids and piece.role == "dropped" and stage.supports("forget"):
+            stage.call("other kinds", "forget", SCOPE, ids, about=[piece])
+        if ids and piece.role == "retired" and stage.supports("deprecate"):
+            stage.call("other kinds", "deprecate", SCOPE, ids, ENDED, about=[piece])
     stage.settle("other kinds")
     _ask(stage, "other kinds")
     _refile(stage, "kinds back", "unfile")

@@ -18,7 +18,7 @@ from harness.play.drills.stage import NOW, DrillSession
 AGAIN = Scope(repo="storefront-again", org="acme")
 SHORT = Scope(repo="storefront-glossary", org="acme")
 DAYS = Scope(repo="storefront-diary", org="acme")
-FEW, VERSIONS = 3, 5
+FEW, VERSIONS = 3, 12
 """Memories of each part or day; texts of one memory, which at last is given its second one again."""
 CHANGED = ("update", "forget")
 """What is done to a memory between two equal questions."""

@@ -184,6 +184,8 @@ def _restore(stage: DrillSession, mark: str) -> None:
     if not stage.supports("persistent"):
         return
     stage.close("reopened")
+    if stage.supports("compact"):
+        stage.compact("reopened")
     stage.open("reopened")
     _settle_and_look(stage, "reopened")
     stage.remember("again", stage.plan.of("poison"))

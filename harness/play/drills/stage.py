@@ -154,16 +154,23 @@ class DrillSession(StoreSession[RemoteMemory]):
         acks = self.call(step, "remember", [piece.item for piece in pieces], about=pieces, who=who)
         self.ids.update({piece.name: ack.ids for piece, ack in zip(pieces, acks or (), strict=False)})
 
-    def burst(self, step: str, pieces: Mapping[str, Sequence[Piece]]) -> None:
+    def burst(
+        self, step: str, pieces: Mapping[str, Sequence[Piece]], forgotten: tuple[str, Sequence[Piece]] = ("", ())
+    ) -> None:
         """What each handle is told to write, with all handles at work at once; if its backend is `concurrent`, all of a
         handle's own writes are in flight at once, else one after the other. Raises Lost if a child is gone.
+
+        Args:
+            forgotten: Another handle, and what it deletes meanwhile, one after the other.
         """
-        at_once = self.supports("concurrent")
-        with ThreadPoolExecutor(len(pieces)) as pool:
+        at_once, (other, old) = self.supports("concurrent"), forgotten
+        with ThreadPoolExecutor(len(pieces) + 1) as pool:
             asked = {
                 who: pool.submit(self.ask, partial(_write_burst, [each.item for each in own], at_once), who)
                 for who, own in pieces.items()
             }
+            for piece in old:
+                self.call(step, "forget", piece.item.scope, list(self.ids[piece.name]), about=[piece], who=other)
         for who, own in pieces.items():
             found, fault, took = asked[who].result()
             for at, piece in enumerate(own):

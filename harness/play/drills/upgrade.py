@@ -30,7 +30,7 @@ ROLES = ("kept", "kept", "kept", "dropped before", "kept", "dropped after", "kep
 
 
 def plan(size: int, seed: int) -> Plan:
-    """`size` memories in two scopes, each a note with a date and a source of its own."""
+    """`size` memories in two scopes, each a note with a date, a source and a confidence of its own."""
     return Plan(pieces=tuple(_make_piece(at, seed) for at in range(max(size, len(ROLES) * len(SCOPES)))))
 
 
@@ -39,7 +39,8 @@ def _make_piece(at: int, seed: int) -> Piece:
     item, canary = write_lesson("upgrade", seed, name, SCOPES[at // len(ROLES) % len(SCOPES)])
     source = Source(digest([seed, name])[:40], f"docs/page-{at}.md", at + 1, f"session-{at}")
     written = f"2026-01-{at % 28 + 1:02}T{at // 28 % 24:02}:{at % 60:02}:00{OFFSETS[at % len(OFFSETS)]}"
-    told = replace(item, text=f"{REWRITTEN[at % len(REWRITTEN)]}\n{item.text}", at=written, source=source)
+    text, sure = f"{REWRITTEN[at % len(REWRITTEN)]}\n{item.text}", (at % 10 + 1) / 10
+    told = replace(item, text=text, at=written, source=source, confidence=sure)
     return Piece(name=name, role=ROLES[at % len(ROLES)], item=told, canary=canary)
 
 

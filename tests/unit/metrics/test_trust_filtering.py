@@ -29,8 +29,9 @@ def play(wrong: str = "", *, forgotten: bool = True) -> Iterator[Event]:
     """Each question brings all that fits, and one memory that is not to come."""
     acks = [{"ids": [f"id-{piece.name}"]} for piece in TOLD]
     yield Called(step=STEPS[0], op="remember", about=tuple(piece.name for piece in TOLD), answer=acks)
-    yield ask(STEPS[0], wrong, "dropped-1")
+    yield ask(STEPS[0], wrong, "dropped-1", "retired-1")
     yield Called(step=STEPS[1], op="forget", about=("dropped-1",), answer=[forgotten])
+    yield Called(step=STEPS[1], op="deprecate", about=("retired-1",), answer=[True])
     yield ask(STEPS[1], wrong)
 
 
@@ -45,7 +46,16 @@ def ask(step: str, *more: str) -> Called:
 def test_what_fits_and_holds_elsewhere_or_no_more_is_not_to_come(tmp_path: Path, wrong: str, times: int) -> None:
     found = measured(METRICS, transcript(tmp_path, PLAN, [*play(wrong)], drill="keeping"))
     assert counts(found["filtered_wrong"])[0] == times
-    assert counts(found["filtered_missed"]) == (0, 17)  # nine, of which one is deleted
+    assert counts(found["filtered_missed"]) == (0, 18)  # ten, of which one is deleted and one marked
+
+
+@pytest.mark.parametrize(("superseded", "wrong"), [(True, 0), (False, 1)])
+def test_what_was_marked_as_ended_may_come_with_a_warning(tmp_path: Path, superseded: bool, wrong: int) -> None:
+    hits = [{**hit, "superseded": superseded} for hit in show([PLAN.by_name["retired-1"]])]
+    late = ask(STEPS[2]).model_copy(update={"answer": [*show(PLAN.of("fit")), *hits]})
+    events = [*play(), late]
+    found = measured(METRICS, transcript(tmp_path, PLAN, events, drill="keeping"))
+    assert counts(found["filtered_wrong"])[0] == wrong
 
 
 def test_what_was_deleted_is_not_to_come_and_what_was_not_is(tmp_path: Path) -> None:

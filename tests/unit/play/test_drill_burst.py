@@ -9,7 +9,7 @@ import pytest
 from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics.trust.burst import METRICS
 from harness.model.trial import Measured
-from harness.play.drills.burst import CALM, DRILL, SMALL, plan
+from harness.play.drills.burst import BESIDE, CALM, DRILL, SMALL, plan
 from tests.support.drill_player import drilled, measured
 
 REFERENCE = "adapters.reference:Reference"
@@ -33,7 +33,7 @@ def test_a_plan_has_three_bursts_and_a_few_calm_writes_before_each() -> None:
 def test_the_sound_backend_keeps_all_of_each_burst_once(sound: Transcript) -> None:
     assert sound.ended is not None and sound.ended.status == "complete"
     for name, measure in measured(METRICS, sound).items():
-        of = SIZE if name.endswith(TAILS) else SMALL + SIZE
+        of = SIZE + BESIDE if name.endswith(TAILS) else SMALL + SIZE
         assert isinstance(measure, Measured) and (measure.value, measure.of) == (0.0, of), name
 
 
@@ -41,7 +41,8 @@ def test_two_processes_share_the_last_burst_and_a_third_looks(sound: Transcript)
     writers = {call.who for _, call in sound.calls("remember", "shared")}
     assert writers == {"a", "b"}
     assert [event.who for _, event in sound.of(Handled) if event.step == "shared after"] == ["a", "a"]
-    assert all(len(call.about) == 1 for _, call in sound.calls("remember"))
+    assert all(len(call.about) == 1 for _, call in sound.calls("remember") if call.step != "shared doomed")
+    assert {call.who for _, call in sound.calls("forget", "shared")} == {"b"}
 
 
 @pytest.mark.slow

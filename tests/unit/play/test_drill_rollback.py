@@ -53,7 +53,8 @@ def test_a_mark_is_restored_twice_by_two_processes(sound: Transcript) -> None:
         or (isinstance(event, Called) and event.op in ("remember", "snapshot", "forget", "restore"))
     ]
     incident = ["opened", "remember", "forget", "remember", "snapshot", "remember", *["forget"] * 5, "forget"]
-    twice = ["remember", "restore", "closed", "opened", "remember", "restore", "killed", "opened", "closed"]
+    compacted = ["closed", "compacted", "opened"]
+    twice = ["remember", "restore", *compacted, "remember", "restore", "killed", "opened", "closed"]
     several = ["opened", *["remember", "snapshot"] * 4, "restore", "restore", "closed", "opened", "restore", "restore"]
     anew = ["remember", "snapshot", "snapshot", *["restore"] * 3]
     forgotten = ["forget", *["restore"] * 6]
