@@ -49,6 +49,9 @@ DEADLINES = Deadlines(open=60.0, call=5.0, item=0.02)
 STORY = "story"
 """The family of the measures that read the log of a story."""
 EVERY = frozenset(drills.ALL) - {"promises"} | {STORY}
+"""Families that every fault may be played with. Random sequences are for those that they have to find: what they find
+of the others stands in docs/promises.md.
+"""
 PAPER = PaperWorkTrees()
 """A check would see the value that was chosen: no measure of the story is of the work itself."""
 
@@ -109,7 +112,7 @@ class FaultPlayer:
         write: WritePolicy = "curated",
         way: type[Way] | None = None,
     ) -> list[Play]:
-        """Every drill but that of random sequences, of which docs/promises.md tells; then the story.
+        """Each drill of these at its least size, random sequences at their own; then the story.
 
         Args:
             older: The release whose stores it takes over; without one, drills of that are left out.
@@ -117,8 +120,8 @@ class FaultPlayer:
             way: Writes instead of the sound way of that name.
         """
         drilled = [
-            DrillTrial(backend=name, drill=each.name, size=each.least, seed=SEED, k=DEFAULT_K,
-                       older=older if each.hands_over else "")
+            DrillTrial(backend=name, drill=each.name, seed=SEED, k=DEFAULT_K, older=older if each.hands_over else "",
+                       size=each.size if each.name == "promises" else each.least)
             for each in drills.ALL.values()
             if each.name in families and (older or not each.hands_over)
         ]  # fmt: skip

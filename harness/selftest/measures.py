@@ -104,11 +104,11 @@ def prove(
     """
     sound = registry.find(Spec(adapter=SOUND)).reference
     assert sound is not None
-    contenders = [Contender(SOUND, sound, sound, EVERY)]
+    contenders = [Contender(SOUND, sound, sound, EVERY.union(*map(choose_families, planted)))]
     for name, each in {_name_sound(each): each for each in planted if each.way}.items():
         contenders.append(Contender(name, sound, "", frozenset({STORY}), each.write, each.story))
     for each in planted:
-        families = EVERY if every_drill and not each.way else choose_families(each)
+        families = choose_families(each) | (EVERY if every_drill and not each.way else frozenset())
         contenders.append(Contender(each.name, each.adapter, each.older, families, each.write, each.story, each.way))
     bench = Bench(tuple(contenders), cache, fresh)
     found = dict[str, Reached]()

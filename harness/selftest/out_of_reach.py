@@ -33,13 +33,13 @@ OUT_OF_REACH: Mapping[str, str] = {
         "verdicts: sequences ask what comes back, not what the store says of it"),
     **dict.fromkeys(
         (
-            "DoubtsWhatHasNoConfidence", "FiltersAfterCutting", "IgnoresAnUnknownField", "IgnoresFilters",
-            "TakesAPathForAPrefix", "UpdateLosesTheKind", "FiltersByFileName", "DoubtsTheLeast", "FiltersEveryScope",
-            "FiltersTheDeleted", "FiltersWhatHasEnded", "AppliesOneConditionOnly", "TakesAnyCondition",
-            "TakesOneConditionAtOnce", "FoldsPaths", "FilesOnce", "FiltersFourTimesAsMany", "FiltersTenTimesAsMany",
+            "DoubtsWhatHasNoConfidence", "FiltersAfterCutting",
+            "TakesAPathForAPrefix", "FiltersByFileName",
+
+            "FoldsPaths", "FilesOnce", "FiltersFourTimesAsMany", "FiltersTenTimesAsMany",
             "ReadsPathsAsPatterns",
         ),
-        "filters: sequences ask for all that holds"),
+        UNFOUND),
     **dict.fromkeys(
         (
             "NeverAbstains", "DeletedTakePlaces", "PrefersTheSameBeginning", "PrefersTheNewestOfAFile",
@@ -48,15 +48,16 @@ OUT_OF_REACH: Mapping[str, str] = {
         "ranking: only membership by own text is judged"),
     **dict.fromkeys(
         (
-            "MarksOnly", "MarksInMemory", "MarksTodayByTheClock", "MarksForAllTime", "MarksTheFirstOnly",
-            "MarksEveryTextAlike", "MarkedTakePlaces", "MarkLosesTheSource", "MarkLosesTheConfidence",
+
+            "MarkedTakePlaces",
             "MarkStandsInTheText", "KeepsTheMarkedForTheRecord", "ForgetsAScopeButItsEnded", "RestoresWithoutTheMarks",
             "MarksOnce", "LaterMarkWins", "UnmarksOnce", "FirstMarkWins", "MarksOutliveARestore",
-            "MarksLeaveOutTheEnded", "UpdatesNothingThatHasEnded",
+            "MarksLeaveOutTheEnded",
         ),
-        "sequences mark nothing as ended"),
+        UNFOUND),
     **dict.fromkeys(
-        ("CompactionDropsTheEnded", "CompactionLosesTheEnds"), "sequences compact nothing and mark nothing as ended"
+        ("CompactionDropsTheEnded", "CompactionLosesTheEnds", "CompactionDropsTheSnapshots"),
+        "sequences compact nothing",
     ),
     **dict.fromkeys(
         ("DemandsTheQuoted", "ReadsFieldsInQuestions", "ExcludesWhatComesAfterNot"),
@@ -77,7 +78,7 @@ OUT_OF_REACH: Mapping[str, str] = {
     "KeepsTheFirstDate": "the contract does not say which date an updated memory has",
     **dict.fromkeys(
         (
-            "ForgetsTwentyAtOnce", "ForgetsFiftyAtOnce", "ForgetsFiveHundredAtOnce", "ForgetsTheScopeInstead",
+            "ForgetsFiftyAtOnce", "ForgetsFiveHundredAtOnce", "ForgetsTheScopeInstead",
         ),
         "sequences forget few ids in one call",
     ),
@@ -87,10 +88,11 @@ OUT_OF_REACH: Mapping[str, str] = {
     ),
     **dict.fromkeys(
         (
+            "KeepsTenVersions", "UpdatesBlendVectors", "FiltersTooLate", "ForgetsAllForNone",
             "CachesMisses", "SkipsEqualTexts", "KeepsTheLastVersion", "KeepsThreeVersions",
-            "KeepsTheFirstVersions", "KeepsTwoMarks", "MarksHoldTheDifference", "IgnoresShortQuestions",
+            "KeepsTwoMarks", "MarksHoldTheDifference", "IgnoresShortQuestions",
             "PrunesAtNight", "FadesAfterAYear", "TidiesOnTheSecondDay", "SwallowsThrottling", "ReadsThroughARestore",
-            "HeirsInheritTheEnd", "KeepsUsersOutOfRepositories", "KeepsOrganisationsOutOfBranches",
+            "KeepsUsersOutOfRepositories", "KeepsOrganisationsOutOfBranches",
         ),
         UNFOUND,
     ),
@@ -113,7 +115,7 @@ OUT_OF_REACH: Mapping[str, str] = {
             "DropsMarkdown", "DropsRepeatedLines", "DropsParentheses", "DropsQueries", "TidiesPaths",
             "ShortensDigests", "WritesNumbersAsFloats", "RewritesWithRoundedNumbers",
             "UpdatesTheFirstSentence", "RecallsOneLine", "RestoresWithoutZeros", "CutsSources", "PrefersHttps",
-            "RenumbersLists", "ReserialisesJson",
+            "RenumbersLists", "ReserialisesJson", "CutsLongDocuments",
         ),
         TEXTS,
     ),
@@ -125,7 +127,7 @@ OUT_OF_REACH: Mapping[str, str] = {
             "EndsByTheClockThere", "EndsAtMidnight", "EndsOnTheFirstOfMarch",
             "EndsBeforeTheEndOfTheMonth", "EndsBefore2038", "ComparesClocks",
             "EndsOnTheDayAfterReopening", "MovesTheEndOnUpdate", "HoldsAtItsEnd", "WritesTwoDigits",
-            "WaitsForItsClock", "IndexesAtNight",
+            "WaitsForItsClock", "IndexesAtNight", "KeepsWholeSeconds",
         ),
         ENDS,
     ),
@@ -137,7 +139,7 @@ OUT_OF_REACH: Mapping[str, str] = {
             "TakesAKnownTextForDone", "ReplaysUpdatesInDisorder", "FirstComesBackForItsHeir", "DeletesTheLastTextOnly",
             "RefusesDeletedTexts", "NumbersMarksFromTheRestored", "ErasesFromTheNewestMark",
             "IndexesTheFirstUpdateOnly",
-            "UndoesByUpdatingBack",
+            "UndoesByUpdatingBack", "DeletesOnceMoreOnOpening", "ForgetsAHundred",
         ),
         SELDOM,
     ),
@@ -151,11 +153,17 @@ OUT_OF_REACH: Mapping[str, str] = {
             "LosesDatesOnUpgrade", "LosesSourcesOnUpgrade", "LosesScopesOnUpgrade",
             "LosesMemoriesOnUpgrade", "LeavesTheIndexBehind", "ResurrectsOnUpgrade", "WritesToTheOldTable",
             "RestoresItsBackup", "OpensOldStoresEmpty", "RefusesOldStores", "MigratesSlowly",
-            "TakesClocksForUtcOnUpgrade", "RoundsDecimalsOnUpgrade", "PairsAnewOnUpgrade",
+            "TakesClocksForUtcOnUpgrade", "RoundsDecimalsOnUpgrade", "PairsAnewOnUpgrade", "LosesConfidenceOnUpgrade",
         ),
         OLDER,
     ),
-    **dict.fromkeys(("WritesTheFileItRead", "FailsWhenBusy", "RepeatsWhatWasSlow", "IndexesOneAtATime"), AT_ONCE),
+    **dict.fromkeys(
+        (
+            "WritesTheFileItRead", "FailsWhenBusy", "RepeatsWhatWasSlow", "IndexesOneAtATime",
+            "RewritesTheFileOnForget",
+        ),
+        AT_ONCE,
+    ),
     **dict.fromkeys(("KeepsOldVectors", "FillsShortVectorsUp", "RefusesAnotherEmbedder", "EmbedsTheOldOnly"), SWITCHED),
     **dict.fromkeys(("LooksAroundItsFile", "ImportsTheSuite", "KnowsItsNames"), SUITE),
     **dict.fromkeys(

@@ -208,3 +208,13 @@ class MigratesSlowly(Upgraded):
     class Memory(MigratingMemory):
         def migrate(self) -> None:
             time.sleep(1.5)
+
+
+class LosesConfidenceOnUpgrade(Upgraded):
+    """The column of confidences is not copied into the new table."""
+
+    must = ("confidence_kept_after_upgrade", "silently_wrong_after_upgrade")
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            self.db.execute("UPDATE memories SET confidence = NULL")

@@ -248,6 +248,6 @@ def test_no_two_planted_faults_share_a_name() -> None:
 def test_a_fault_plays_what_must_flag_it_and_some_drills_beside() -> None:
     drawn = {fault.name: measures.choose_families(fault) for fault in list_planted()}
     for fault in list_planted():
-        assert {measures.FAMILIES[name] for name in fault.must} <= drawn[fault.name] <= EVERY
+        assert {measures.FAMILIES[name] for name in fault.must} <= drawn[fault.name] <= EVERY | {"promises"}
     beside = Counter(family for families in drawn.values() for family in families)
     assert all(beside[family] >= 15 for family in EVERY), beside
