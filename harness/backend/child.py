@@ -88,7 +88,7 @@ class Child:
         self._secrets: tuple[str, ...] = ()
         self._redactor = Redactor()
         self._asked = 0
-        self._held, self._noted = 0, False
+        self._held, self._noted, self._killed = 0, False, False
         self._home = home
         self._output = home / "output.txt"
         ours, theirs = socket.socketpair()
@@ -353,9 +353,11 @@ class Child:
             return ""
 
     def kill(self) -> None:
-        """Ends the whole process group at once, as a power cut would."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        """Ends the whole process group at once, as a power cut would. Later its id may be another's: only once."""
+        if not self._killed:
+            self._killed = True
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._link.close()
         self._clean_output()

@@ -115,7 +115,8 @@ class _Reader(threading.Thread):
                 if len(self.bytes) > self._most:
                     self.cut = True
                     del self.bytes[self._most :]
-                    _kill(self._process)
+                    if self._process.returncode is None:  # else its id may be another's by now
+                        _kill(self._process)
                     return
 
 
@@ -152,7 +153,7 @@ def _wait_now_and_then(process: subprocess.Popen[bytes], seconds: float) -> bool
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """It and all of its session that did not leave it; a second time does nothing."""
+    """It and all of its session that did not leave it."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -219,6 +219,21 @@ def test_no_backend_is_late_while_others_have_the_processors(tmp_path: Path, mon
     assert caught.fault.kind == "machine" and "other programs had the processors" in caught.fault.message
 
 
+def test_no_process_is_killed_by_the_id_of_one_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of processes later the system gives the id to another."""
+    killed, kill = list[int](), os.killpg
+
+    def note(pid: int, sent: int) -> None:
+        killed.append(pid)
+        kill(pid, sent)
+
+    monkeypatch.setattr(os, "killpg", note)
+    with opened("Slow", tmp_path, SHORT) as memory:
+        memory.kill()
+        memory.kill()
+    assert killed == [memory._child.pid]
+
+
 def test_a_slow_backend_says_so_or_is_given_more_time(tmp_path: Path) -> None:
     caught = fail("Slow", tmp_path, SHORT)
     assert caught.fault.kind == "timed-out" and "--call-seconds" in caught.fault.message
