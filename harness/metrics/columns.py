@@ -116,7 +116,7 @@ POISON = Column(
 )  # fmt: skip
 KEPT = Column(
     "kept", "Keeping", "Is what was written kept: whole, after kills, with several processes, in a newer release?",
-    "memories not kept as they were written", "lower", ("writes_kept",), "all memories kept",
+    "memories not kept as they were written", "lower", ("writes_kept",), "no stored memory lost",
     (
         Gravity("wrong", "another memory or text stands in a memory's place: a wrong answer"),
         Gravity("lost", "an acknowledged memory is gone, and nobody is told"),

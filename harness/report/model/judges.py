@@ -187,6 +187,9 @@ def _show(results: Results, key: str, measure: str) -> Score:
         Number(_tell(each, named=several and not (usual and at == 0 and each.write == "curated")), each.first.cells)
         for at, each in enumerate(shown)
     ]
+    if measure == TOKENS_PER_JOB:  # of the first, the word tells it
+        rests = [f" ({ways.show_range(*_count_jobs(each))} jobs)" for each in shown[1:]]
+        lines[1:] = [line._replace(text=line.text + jobs) for line, jobs in zip(lines[1:], rests, strict=True)]
     bars = tuple(each.shares for each in found if each in shown) if ordered[0].first.hits is not None else ()
     low, high = ordered[0].shares
     worse = high if results.definitions[measure].better == "lower" else low

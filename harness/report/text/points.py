@@ -112,7 +112,7 @@ def _is_told(score: Score) -> bool:
 
 def _judge_rows(board: Board, wrong: Sequence[tuple[Head, Cells]]) -> Iterator[VerdictLine]:
     """A point for each backend: `chroma: deleted texts still on the disk (26 of 26)`."""
-    sound = []
+    sound = dict[bool, list[str]]()
     for row in board.rows:
         claims = [
             Claim(_tell_fault(score, f" of {column.head}"), row.key, column.id)
@@ -123,16 +123,22 @@ def _judge_rows(board: Board, wrong: Sequence[tuple[Head, Cells]]) -> Iterator[V
         if claims:
             text = f"{row.name}: {'; '.join(each.phrase for each in claims)}."
             yield VerdictLine(text, wrong[0][0].topic, "bad", tuple(claims))
-        elif not row.cold and any(other.key == row.key for _, cells in wrong for other, _ in cells):
-            sound += [row.name] if _failed_nowhere(board, row) else []
+        elif _failed_nowhere(board, row) and any(other.key == row.key for _, cells in wrong for other, _ in cells):
+            sound.setdefault(_is_whole(board, row), []).append(row.name)
+    told = {True: "every test passed", False: "every test that could run passed"}
     if sound:
-        text = f"{words.join_words(sound)}: every test that could run passed."
+        text = " ".join(f"{words.join_words(names)}: {told[whole]}." for whole, names in sorted(sound.items())[::-1])
         yield VerdictLine(text, wrong[0][0].topic, "good")
 
 
 def _failed_nowhere(board: Board, row: BoardRow) -> bool:
     """In no column of trust, speed among them, which has no point of its own."""
-    return all(board.find(row.key, head.id).judgement != "bad" for head in board.trust)
+    return not row.cold and all(board.find(row.key, head.id).judgement != "bad" for head in board.trust)
+
+
+def _is_whole(board: Board, row: BoardRow) -> bool:
+    """Whether no column of trust lacks its number."""
+    return all(board.find(row.key, head.id).measured for head in board.trust)
 
 
 def _judge_column(column: Head, cells: Cells) -> VerdictLine:

@@ -24,7 +24,8 @@ from harness.report.text.points import NAMED, Claim, Tone, VerdictLine, shorten
 
 WHICHEVER = "whichever note it later acts on"
 """Under every read policy that was played."""
-ROBUST = "Robust ways of writing, which help with some memory whichever note the agent later acts on"
+ROBUST = "Whichever note the agent later acts on, memory helps if it"
+"""Beginning of a sentence: then what the agent does, with which memories that is so, and who supports it."""
 SUPPORTED: Mapping[sections.Level, str] = {
     "native": "native to", "emulated": "emulated with", "unsupported": "unsupported by",
 }  # fmt: skip
@@ -142,7 +143,7 @@ def _tell_standing(word: str, names: str, base: str, written: str, *, several: b
         both = f"{written} and, when it asks, {only[1]}" if written else only[1]
         return f"{proven} only if the agent {both}.", "plain"
     if most := re.fullmatch(r"better than no memory unless the agent ([^;]*)", word):
-        return f"{proven}{f'{way}, unless it' if way else ' unless the agent'} {most[1]}.", "plain"
+        return f"{proven}{way}. If {'it later' if way else 'the agent'} {most[1]}, no gain was proven.", "plain"
     tone: Tone = "bad" if "worse" in word else "plain"
     return f"With {names}{way}, decisions are {word}. Without memory, {base} are right.", tone
 
@@ -164,7 +165,7 @@ def _advise(results: Results, board: Board) -> Iterator[VerdictLine]:
         for each in results.comparisons
         if each.family == "writes" and each.write_policy == "curated" and each.able and each.right in keys
     }
-    parts, gaining, losing = list[str](), set[str](), set[str]()
+    parts, gaining, losing, untold = list[str](), set[str](), set[str](), list[ReadPolicy]()
     for read in reads:
         better, worse = (
             [key for key in keys if (key, read) in tested and tested[key, read].verdict == word]
@@ -172,12 +173,15 @@ def _advise(results: Results, board: Board) -> Iterator[VerdictLine]:
         )
         parts += [_tell_gain(results, own, read) for own in (better, worse) if own]
         gaining, losing = gaining | {*better}, losing | {*worse}
+        untold += [] if better or worse or not any((key, read) in tested for key in keys) else [read]
     if not gaining:
         return
     rest = [key for key in keys if key not in gaining | losing and any((key, read) in tested for read in reads)]
     advice = "The agent should search for the old note and replace it, not only add the new one."
     if losing:
         advice = "An agent that searches for the old note and replaces it gains in some cases and loses in others."
+    if untold:
+        parts.append(f"If it {join_reads(untold)}, no gain was proven.")
     text = " ".join([advice, *parts, *([f"For {_join(results, rest)}, no gain was proven."] if rest else [])])
     yield VerdictLine(text, "policies", "plain" if losing else "good", rests=tuple(tested.values()))
 
@@ -213,11 +217,12 @@ def _tell_robust(results: Results, board: Board) -> Iterator[VerdictLine]:
     for write in results.list_writes():
         won = [row.key for row in rows if row.key not in results.like_oracle and _is_robust(results, row.key, write)]
         if won:
-            told.append(f"it {ways.WRITTEN[write]} ({_tell_support(results, rows, write)})")
+            names = _join(results, won) if len(won) <= NAMED else f"{len(won)} backends"
+            told.append(f"{ways.WRITTEN[write]}, with {names} ({_tell_support(results, rows, write)})")
             rests += [results.against_cold(key, DECISIONS_RIGHT)[write, read]
                       for key in won for read in ways.list_reads(results, key)]  # fmt: skip
     if told:
-        yield VerdictLine(f"{ROBUST}: {'; '.join(told)}.", "policies", rests=tuple(rests))
+        yield VerdictLine(f"{ROBUST} {'; or if it '.join(told)}.", "policies", rests=tuple(rests))
 
 
 def _is_robust(results: Results, key: str, write: WritePolicy) -> bool:
