@@ -161,13 +161,11 @@ def explain_range(results: Results) -> str:
     reads = list_reads(results) if results.stories else []
     if len(reads) <= 1:
         return ""
-    told = (
-        "A range gives the lowest and the highest result over the ways of reading, which may be others in each column: "
-        f"the agent {join_reads(reads)}."
-    )
+    told = f"A range gives the lowest and the highest result over the ways of reading: the agent {join_reads(reads)}."
     tested = (row for row in results.list_tested() if row in results.backends)
-    lacking = "filtered" in reads and any("filtered" not in list_reads(results, row) for row in tested)
-    return f"{told} Only backends with filters can be read in the last way." if lacking else told
+    if "filtered" in reads and any("filtered" not in list_reads(results, row) for row in tested):
+        told += " Only backends with filters can be read in the last way."
+    return f"{told} Which of them gives the lowest differs by column."
 
 
 def explain_bold(results: Results) -> str:

@@ -24,8 +24,9 @@ from harness.report.text.points import NAMED, Claim, Tone, VerdictLine, shorten
 
 WHICHEVER = "whichever note it later acts on"
 """Under every read policy that was played."""
-ROBUST = "Whichever note the agent later acts on, memory helps if it"
-"""Beginning of a sentence: then what the agent does, with which memories that is so, and who supports it."""
+ROBUST = "Whichever note it later acts on, memory helps if the agent"
+"""Beginning of a sentence: then what it does when it writes, with which memories that is so, and who supports it."""
+TAKES = "what that takes is"
 SUPPORTED: Mapping[sections.Level, str] = {
     "native": "native to", "emulated": "emulated with", "unsupported": "unsupported by",
 }  # fmt: skip
@@ -181,8 +182,8 @@ def _advise(results: Results, board: Board) -> Iterator[VerdictLine]:
     if losing:
         advice = "An agent that searches for the old note and replaces it gains in some cases and loses in others."
     if untold:
-        parts.append(f"If it {join_reads(untold)}, no gain was proven.")
-    text = " ".join([advice, *parts, *([f"For {_join(results, rest)}, no gain was proven."] if rest else [])])
+        parts.append(f"If it {join_reads(untold)}, no gain over only adding was proven.")
+    text = " ".join([advice, *parts, *([f"For {_join(results, rest)}, none was proven."] if rest else [])])
     yield VerdictLine(text, "policies", "plain" if losing else "good", rests=tuple(tested.values()))
 
 
@@ -218,7 +219,7 @@ def _tell_robust(results: Results, board: Board) -> Iterator[VerdictLine]:
         won = [row.key for row in rows if row.key not in results.like_oracle and _is_robust(results, row.key, write)]
         if won:
             names = _join(results, won) if len(won) <= NAMED else f"{len(won)} backends"
-            told.append(f"{ways.WRITTEN[write]}, with {names} ({_tell_support(results, rows, write)})")
+            told.append(f"{ways.WRITTEN[write]}, with {names} ({TAKES} {_tell_support(results, rows, write)})")
             rests += [results.against_cold(key, DECISIONS_RIGHT)[write, read]
                       for key in won for read in ways.list_reads(results, key)]  # fmt: skip
     if told:

@@ -314,10 +314,10 @@ def advice_on_writing_rests_on_a_test_of_each_row_it_names(found: Judged) -> Non
         assert told == named
         losing = any(shown[key] == "left-better" for key in named)
         assert line.text.startswith("An agent") is losing and (line.tone == "good") is not losing
-        rests = re.search(r"If it ([^.;]*), no gain was proven\.", line.text)
+        rests = re.search(r"If it ([^.;]*), no gain over only adding was proven\.", line.text)
         silent = {read for read, each in READS.items() if rests and each in re.split(", | or ", rests[1])}
         assert silent == {read for _, read in tested} - {read for _, read in named}
-        if rest := re.search(r"For ([^.]*), no gain was proven\.", line.text):
+        if rest := re.search(r"For ([^.]*), none was proven\.", line.text):
             assert _names(rest[1]) and not _names(rest[1]) & {name for name, _ in named}
 
 
@@ -330,7 +330,7 @@ def a_robust_way_helps_under_every_reading_and_who_supports_it_is_who_declares_t
         if line.text.startswith(verdict.ROBUST):
             assert not told and line.rests and {each.verdict for each in line.rests} == {"right-better"}
             for part in line.text.removeprefix(f"{verdict.ROBUST} ").removesuffix(".").split("; or if it "):
-                at = re.fullmatch(r"(.*), with (.*?) \((.*)\)", part)
+                at = re.fullmatch(rf"(.*), with (.*?) \({verdict.TAKES} (.*)\)", part)
                 assert at
                 (write,) = (write for write, does in ways.WRITTEN.items() if does == at[1])
                 won = {key for key in rows if _is_robust(results, key, write)}
@@ -658,7 +658,7 @@ def test_who_supports_a_robust_way_is_told_of_one_of_many_of_all_and_of_none(
         each(found)
     (line,) = (line.text for line in found.lines if line.text.startswith(verdict.ROBUST))
     whose = words.join_words(names) if len(names) < 5 else f"{len(names)} backends"
-    assert line == f"{verdict.ROBUST} looks up the old note before it writes, with {whose} ({says})."
+    assert line == f"{verdict.ROBUST} looks up the old note before it writes, with {whose} ({verdict.TAKES} {says})."
 
 
 @settings(max_examples=25, deadline=None)
