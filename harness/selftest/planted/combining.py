@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -96,27 +95,6 @@ class SplitsSourcesAtColons(Planted):
                 cut = {part: name.partition(":")[0] for part, name in told.items() if name}
                 item = replace(item, source=replace(item.source, **cut))
             return super().columns(item, vector)
-
-
-class CutsLongDocuments(Planted):
-    """A column for 32,000 characters: what is longer is cut."""
-
-    must = ("texts_whole",)
-
-    class Memory(ReferenceMemory):
-        def columns(self, item: Item, vector: bytes) -> dict[str, Any]:
-            return super().columns(replace(item, text=item.text[:32_000]), vector)
-
-
-class KeepsWholeSeconds(Planted):
-    """A moment is a whole second: what is behind the point is dropped from dates and ends."""
-
-    must = ("date_survives_writing",)
-
-    class Memory(ReferenceMemory):
-        def columns(self, item: Item, vector: bytes) -> dict[str, Any]:
-            at, expires = (told and re.sub(r"[.,]\d+", "", told) for told in (item.at, item.expires))
-            return super().columns(replace(item, at=at or item.at, expires=expires), vector)
 
 
 class CompactionDropsTheSnapshots(Planted):

@@ -174,7 +174,7 @@ def test_ends_are_asked_for_on_both_sides_in_another_zone(sound: Transcript) -> 
 
 
 def test_odd_texts_are_odd_and_lawful() -> None:
-    assert len(set(ODD)) == len(ODD) and max(map(len, ODD)) > 40_000
+    assert len(set(ODD)) == len(ODD) and max(map(len, ODD)) == 10_000
     texts = (*ODD, *NOTES, *GUARDED, *REWRITTEN)
     assert all(text.strip() and "\0" not in text and text.encode() for text in texts)
     assert len(set(texts)) == len(texts) and any(text.strip() != text for text in texts)
@@ -268,8 +268,11 @@ def test_the_work_of_a_processor_is_told_of_each_opening_and_closing(sound: Tran
                 "short_questions_answered",
                 "filtered_missed",
                 "wordless_text_found",
+                # What is updated later is among them, and cannot be.
                 "calls_failed",
                 "writes_not_acknowledged",
+                "first_date_after_update",
+                *(f"{field}_survives_update" for field in fields.FIELDS),
             },
         ),
         (
