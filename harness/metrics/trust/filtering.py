@@ -35,8 +35,8 @@ def _list_dropped(view: DrillView, step: str) -> set[str]:
     """What was deleted, or marked as ended, before the questions of a step, as the backend said."""
     if step == STEPS[0]:
         return set()
-    marks = {name for _, call in view.transcript.calls("deprecate", STEPS[1]) if not call.fault for name in call.about}
-    return marks | {deed.piece.name for deed in view.forgotten(STEPS[1])}
+    marks = (call for _, call in view.transcript.calls("deprecate", STEPS[1]) if view.transcript.answer(call) == [True])
+    return {name for call in marks for name in call.about} | {deed.piece.name for deed in view.forgotten(STEPS[1])}
 
 
 def _ask(view: DrillView, *, fitting: bool) -> Iterator[tuple[int, str, bool | None]]:

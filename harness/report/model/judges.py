@@ -188,7 +188,8 @@ def _show(results: Results, key: str, measure: str) -> Score:
         for at, each in enumerate(shown)
     ]
     if measure == TOKENS_PER_JOB:  # of the first, the word tells it
-        rests = [f" ({ways.show_range(*_count_jobs(each))} jobs)" for each in shown[1:]]
+        many = [_count_jobs(each) for each in shown[1:]]
+        rests = [f" ({ways.show_range(*each)} {'job' if each[1] == 1 else 'jobs'})" for each in many]
         lines[1:] = [line._replace(text=line.text + jobs) for line, jobs in zip(lines[1:], rests, strict=True)]
     bars = tuple(each.shares for each in found if each in shown) if ordered[0].first.hits is not None else ()
     low, high = ordered[0].shares

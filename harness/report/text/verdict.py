@@ -27,6 +27,7 @@ WHICHEVER = "whichever note it later acts on"
 ROBUST = "Whichever note it later acts on, memory helps if the agent"
 """Beginning of a sentence: then what it does when it writes, with which memories that is so, and who supports it."""
 TAKES = "what that takes is"
+"""Beginning of who supports a way of writing."""
 SUPPORTED: Mapping[sections.Level, str] = {
     "native": "native to", "emulated": "emulated with", "unsupported": "unsupported by",
 }  # fmt: skip

@@ -25,13 +25,13 @@ def show(pieces: Sequence[Piece]) -> list[dict[str, object]]:
     return [{"memory_id": f"id-{piece.name}", "text": piece.item.text} for piece in pieces]
 
 
-def play(wrong: str = "", *, forgotten: bool = True) -> Iterator[Event]:
+def play(wrong: str = "", *, forgotten: bool = True, marked: bool = True) -> Iterator[Event]:
     """Each question brings all that fits, and one memory that is not to come."""
     acks = [{"ids": [f"id-{piece.name}"]} for piece in TOLD]
     yield Called(step=STEPS[0], op="remember", about=tuple(piece.name for piece in TOLD), answer=acks)
     yield ask(STEPS[0], wrong, "dropped-1", "retired-1")
     yield Called(step=STEPS[1], op="forget", about=("dropped-1",), answer=[forgotten])
-    yield Called(step=STEPS[1], op="deprecate", about=("retired-1",), answer=[True])
+    yield Called(step=STEPS[1], op="deprecate", about=("retired-1",), answer=[marked])
     yield ask(STEPS[1], wrong)
 
 
@@ -64,6 +64,8 @@ def test_what_was_deleted_is_not_to_come_and_what_was_not_is(tmp_path: Path) -> 
     assert counts(found["filtered_wrong"])[0] == 1
     refused = measured(METRICS, transcript(tmp_path / "refused", PLAN, [*play(forgotten=False)], drill="keeping"))
     assert counts(refused["filtered_missed"])[0] == 1
+    unmarked = measured(METRICS, transcript(tmp_path / "unmarked", PLAN, [*play(marked=False)], drill="keeping"))
+    assert counts(unmarked["filtered_missed"])[0] == 1
 
 
 @pytest.mark.parametrize(
