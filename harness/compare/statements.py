@@ -15,7 +15,7 @@ from harness.compare.scoring import Frame, LogSummary, Part, Show, TranscriptSum
 from harness.compare.twins import find_like_oracle, find_twins
 from harness.log.events import PROTOCOL
 from harness.log.folder import Folder, RunFile
-from harness.machine.processes import map_parts
+from harness.machine.workers import map_parts
 from harness.metrics import broken, trust
 from harness.model.cells import Faults
 from harness.model.job import Job

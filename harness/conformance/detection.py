@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 
 from harness.backend import registry
 from harness.conformance import promises
+from harness.machine.workers import map_parts
 from harness.promises.hunt import hunt, seek
 
 
@@ -50,11 +50,16 @@ def find_all(
         shorten: Seconds for making a sequence shorter.
         jobs: As many as there are processors unless said.
     """
-    with ProcessPoolExecutor(min(jobs or os.cpu_count() or 1, len(faulty) or 1), get_context("spawn")) as pool:
-        waiting = [pool.submit(find, *each, cache, seconds, seed, shorten) for each in faulty.items()]
-        for done in as_completed(waiting):
-            notify(done.result())
-    return [each.result() for each in waiting]
+    search = partial(_find, cache, seconds, seed, shorten)
+    found = list[Find]()
+    for each in map_parts(search, [*faulty.items()], jobs or os.cpu_count() or 1, apart=True, anew=True):
+        found.append(each)
+        notify(each)
+    return found
+
+
+def _find(cache: Path, seconds: float, seed: int, shorten: float, fault: tuple[str, str]) -> Find:
+    return find(*fault, cache, seconds, seed, shorten)
 
 
 def find(name: str, adapter: str, cache: Path, seconds: float, seed: int = 1, shorten: float = 0) -> Find:

@@ -1,73 +1,16 @@
-"""Processes: one function over many parts, in some of their own; and what the system tells of one."""
+"""Processes: what the system tells of one."""
 
 from __future__ import annotations
 
-import gc
 import os
-import signal
-import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterable
 from contextlib import suppress
-from multiprocessing import current_process, get_context, parent_process
-from multiprocessing.context import BaseContext
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
-
-from harness.machine import leftovers
-
-P = TypeVar("P")
-R = TypeVar("R")
-ADDRESS = 107
-"""Bytes that the path of a socket may have: `sun_path` of unix(7), without its end."""
-SOCKET = len("/listener-12345678")
-"""Bytes of a name as the library draws it for a socket."""
+from typing import NamedTuple
 
 
 class Killed(Exception):  # noqa: N818  what was done to it, and no error of its own
     """A process that was to work for this one was ended from outside, or the machine lacked what it needs. One line."""
-
-
-def map_parts(function: Callable[[P], R], parts: Sequence[P], processes: int, *, apart: bool = False) -> Iterator[R]:
-    """What the function makes of each part, in their order. With one process it is this one, part by part as asked for,
-    or, `apart`, one whose memory is given back.
-
-    The processes come from a server that has no threads, so that this one may have any. The function, the parts and
-    what is made of them are sent to and fro. Raises Killed.
-
-    Few parts wait at a time, and none is cancelled: where a signal meets all processes at once, the executor's thread
-    would stumble over what was cancelled, and nobody read what is on its way to the others.
-    """
-    if min(processes, len(parts)) < (1 if apart else 2):
-        yield from map(function, parts)
-        return
-    context = _choose_context()
-    context.set_forkserver_preload([getattr(function, "func", function).__module__])  # imported once for all
-    with ProcessPoolExecutor(min(processes, len(parts)), context, _begin, gc.get_threshold()) as pool:
-        waiting = deque[Future[R]]()
-        try:
-            for part in parts:
-                waiting.append(pool.submit(function, part))
-                if len(waiting) > processes:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        except BrokenProcessPool:
-            several = f"one of {processes} processes was killed; with little memory, try --jobs 1"
-            raise Killed(several if processes > 1 else "its process was killed, perhaps for lack of memory") from None
-
-
-def _choose_context() -> BaseContext:
-    """How processes are started: by a server, or anew where no path to its socket is short enough for the system.
-
-    The library makes its sockets where the next process clears them, if this one is killed: it has no call for that,
-    and a folder of its own would stay for ever.
-    """
-    settings: dict[str, Any] = getattr(current_process(), "_config", {})
-    folder = settings.setdefault("tempdir", str(leftovers.process_folder()))
-    return get_context("forkserver" if len(os.fsencode(folder)) + SOCKET <= ADDRESS else "spawn")
 
 
 class Seen(NamedTuple):
@@ -137,17 +80,3 @@ def _read_family(leader: int) -> dict[int, int]:
     while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
         ours |= more
     return {pid: spent[pid] for pid in ours if pid in spent}
-
-
-def _begin(*thresholds: int) -> None:
-    """An interrupt from the terminal meets all processes: ours is to end this one, without its traceback. If ours was
-    killed, this one ends by itself: it would wait for ever, and keep the server from ending, too."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    gc.set_threshold(*thresholds)
-
-
-def _end_with_parent() -> None:
-    if parent := parent_process():
-        parent.join()
-        os._exit(1)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from harness.machine.processes import map_parts
+from harness.machine.workers import map_parts
 from harness.mine import exclusions, python, shapes
 from harness.mine.shapes import ChangeKind, Shape
 from harness.repo.changes import Change, Commit, FileChange, GitFolder, Hunk, Line, read_texts, walk

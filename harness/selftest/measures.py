@@ -12,11 +12,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, closing
 from datetime import date
-from functools import lru_cache
-from multiprocessing import get_context
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +28,7 @@ from harness.log.reader import Log
 from harness.log.transcript import Transcript
 from harness.log.trial_cache import TrialCache
 from harness.machine import leftovers
+from harness.machine.workers import map_parts
 from harness.metrics import trust
 from harness.model.backend import SOUND
 from harness.model.trial import Definition, Measure, Spec, WritePolicy, digest
@@ -112,15 +111,11 @@ def prove(
         contenders.append(Contender(each.name, each.adapter, each.older, families, each.write, each.story, each.way))
     bench = Bench(tuple(contenders), cache, fresh)
     found = dict[str, Reached]()
-    with ProcessPoolExecutor(min(jobs or (os.cpu_count() or 1) + 1, len(contenders)), get_context("spawn")) as pool:
-        waiting = {each.name: pool.submit(_measure, bench, each) for each in contenders}
-        try:
-            for name, reached in waiting.items():
-                found[name] = reached.result()
-                notify(name)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    processes = jobs or (os.cpu_count() or 1) + 1
+    measured = map_parts(partial(_measure, bench), contenders, processes, apart=True, anew=True)
+    for contender, reached in zip(contenders, measured, strict=True):
+        found[contender.name] = reached
+        notify(contender.name)
     rows = _judge(planted, found)
     if renew:
         rows = _judge([faults.renew(row, found[row.fault.name].days, DEFINITIONS, FAMILIES) for row in rows], found)

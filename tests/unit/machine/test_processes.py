@@ -1,20 +1,13 @@
-"""Processes that work side by side."""
+"""What the system tells of a process."""
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
-from harness.machine.processes import Killed, map_parts, measure_work
+from harness.machine.processes import measure_work
 
 BURN = "import time\nwhile time.process_time() < 0.1: pass\nprint(flush=True)\ninput()"
 """A tenth of a second of a processor, and then a wait."""
@@ -30,146 +23,3 @@ def test_the_work_of_a_process_is_also_that_of_what_it_has_started() -> None:
         assert (measure_work(process.pid) or 0.0) > 0.15  # four numbers in hundredths, rounded down
         process.stdin.close()
     assert measure_work(process.pid) is None
-
-
-def kill(victim: bool) -> bool:
-    if victim:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return victim
-
-
-def test_a_process_that_is_killed_ends_the_work_with_one_line() -> None:
-    with pytest.raises(Killed, match=r"one of 2 processes was killed; with little memory, try --jobs 1"):
-        list(map_parts(kill, [False, True, False], 2))
-
-
-def test_a_folder_for_temporary_files_may_have_a_long_name(tmp_path: Path) -> None:
-    """A name of which no path to a socket would be short enough for the system."""
-    folder = tmp_path / ("long-" * 20)
-    folder.mkdir()
-    env = {**os.environ, "TMPDIR": str(folder)}
-    done = subprocess.run([sys.executable, "-c", SEVERAL], env=env, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (0, "4\n"), done.stderr
-    assert not list(folder.iterdir())
-
-
-SEVERAL = """
-from tests.unit.machine.test_processes import kill
-from harness.machine.processes import map_parts
-
-if __name__ == "__main__":
-    print(len(list(map_parts(kill, [False] * 4, 2))))
-"""
-
-
-GROUP = """
-import signal, sys, time
-from tests.unit.machine.test_processes import wait_long
-from harness.machine.processes import map_parts
-
-def stop(*_):
-    raise SystemExit(3)
-
-if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, stop)
-    for part in map_parts(wait_long, ["x" * 200_000] * 50, 2):
-        print("first", flush=True)
-"""
-
-
-def wait_long(part: str) -> str:
-    time.sleep(0.5)
-    return part
-
-
-def test_a_signal_to_all_processes_at_once_leaves_none_and_no_traceback() -> None:
-    """As `timeout` and the job control of a CI send it: those at work are gone before this one has heard of it."""
-    command = [sys.executable, "-c", GROUP]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
-        try:
-            assert process.stdout is not None and process.stdout.readline() == b"first\n"
-            os.killpg(process.pid, signal.SIGTERM)
-            _, said = process.communicate(timeout=30)
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-    assert process.returncode == 3 and said == b""
-
-
-ORPHANS = """
-import sys
-from tests.unit.machine.test_processes import name_yourself
-from harness.machine.processes import map_parts
-
-if __name__ == "__main__":
-    for pid in map_parts(name_yourself, [""] * 50, 2):
-        print(pid, flush=True)
-        sys.stdin.read()
-"""
-
-
-def name_yourself(_: str) -> int:
-    return os.getpid()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="read from /proc")
-def test_processes_whose_parent_was_killed_end_by_themselves() -> None:
-    """And so do the server that started them and the tracker of what they share."""
-    session = f"S{os.getpid()}{time.monotonic_ns()}"
-    command = [sys.executable, "-c", ORPHANS]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "MARK": session}
-    ) as process:  # fmt: skip
-        assert process.stdout is not None and process.stdout.readline()
-        assert len(_find_marked(session)) > 2
-        process.kill()
-    until = time.monotonic() + 30
-    while (left := _find_marked(session)) and time.monotonic() < until:
-        time.sleep(0.05)
-    for pid in left:
-        os.kill(pid, signal.SIGKILL)
-    assert not left
-
-
-def _find_marked(mark: str) -> list[int]:
-    found = []
-    for file in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):
-            if f"MARK={mark}".encode() in file.read_bytes().split(b"\0"):
-                found.append(int(file.parent.name))
-    return found
-
-
-def whose(part: str) -> tuple[str, int]:
-    return part, os.getpid()
-
-
-def test_one_process_is_this_one_unless_it_is_to_be_apart() -> None:
-    assert list(map_parts(whose, ["a", "b"], 1)) == [("a", os.getpid()), ("b", os.getpid())]
-    (first, one), (second, other) = map_parts(whose, ["a", "b"], 1, apart=True)
-    assert (first, second) == ("a", "b") and one == other != os.getpid()
-    assert not [*map_parts(whose, [], 1, apart=True)]
-    with pytest.raises(Killed, match="its process was killed, perhaps for lack of memory"):
-        list(map_parts(kill, [True], 1, apart=True))
-
-
-@pytest.fixture
-def temporary() -> Iterator[Path]:
-    """Short, as the path of a socket has to be."""
-    with tempfile.TemporaryDirectory(prefix="c-") as folder:
-        yield Path(folder)
-
-
-def test_a_killed_process_leaves_no_sockets_that_nobody_clears(tmp_path: Path, temporary: Path) -> None:
-    script = tmp_path / "group.py"
-    script.write_text(GROUP)
-    environment = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, env=environment) as process:
-        assert process.stdout is not None and process.stdout.readline() == b"first\n"
-        process.kill()
-    assert [each.name.split("-")[0] for each in temporary.iterdir()] == ["coldwarm"]
-    swept = "from harness.machine.leftovers import process_folder; process_folder()"
-    until = time.monotonic() + 60
-    while list(temporary.iterdir()) and time.monotonic() < until:  # its workers end a moment after it
-        subprocess.run([sys.executable, "-c", swept], env=environment, check=True)
-    assert not list(temporary.iterdir())
