@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from harness.log.parts import Check
 from harness.machine import command
@@ -15,12 +15,12 @@ from harness.selftest.proof import Count, ScenarioProof
 
 Values = Mapping[str, str | None]
 _ERROR = re.compile(r"\w(Error|Exception)\b|\berror:|^(FAILED|ERROR|FAIL) |not found|no such", re.IGNORECASE)
-TIMES = 20
-"""How often a hidden test is run to see whether it is flaky."""
+TIMES, TIMES_WRONG = 20, 5
+"""How often a hidden test is run to see whether it is flaky: over the right solution, and over a wrong one."""
 
 
 def judge_checks(proof: ScenarioProof, work_trees: WorkTrees) -> Count:
-    """How many checks hold in every way in which their job can be done with at most one wrong decision."""
+    """How many checks hold in every way in which their job can be done with one wrong decision, or with all wrong."""
     good = [_check_job(proof, work_trees, session, job) for session, job in proof.scenario.jobs()]
     return Count(sum(good), sum(len(job.decisions) for _, job in proof.scenario.jobs()))
 
@@ -73,10 +73,15 @@ def _check_job(proof: ScenarioProof, work_trees: WorkTrees, session: Session, jo
     right: Values = {decision.id: decision.right.value for decision in job.decisions}
     before, after = do(dict.fromkeys(right)), do(right)
     _run_repeatedly(proof, job, after)
-    good = _passes(proof, job, "after all right options", after)
+    good = _passes(proof, job, "before the job", before) and _passes(proof, job, "after all right options", after)
     hangs = any(check.exit == command.LATE for check in after.checks)
-    good &= not hangs and _is_steady(proof, session, job, right)
+    good &= not hangs and _is_steady(proof, session, job, right, TIMES)
     bad = set()
+    for kind, values in _list_all_wrong(job, right):
+        when, done = f"after all {kind} options", do(values)
+        good &= _passes(proof, job, when, done) and _is_steady(proof, session, job, values, TIMES_WRONG)
+        shown = [_prints_wanted(proof, job, each, when, done, values[each.id]) for each in job.decisions]
+        bad |= {each.id for each, holds in zip(job.decisions, shown, strict=True) if not holds}
     for decision in job.decisions:
         holds = [
             _leaves_open(proof, job, decision, before),
@@ -90,6 +95,16 @@ def _check_job(proof: ScenarioProof, work_trees: WorkTrees, session: Session, jo
     return len(job.decisions) - len(bad) if good else 0
 
 
+def _list_all_wrong(job: Job, right: Values) -> Iterator[tuple[str, Values]]:
+    """What an agent does that is wrong in the same way throughout; where a decision has no such way, it is right."""
+    for kind in ("stale", "lure"):
+        wrong = {each.id: option.value for each in job.decisions for option in each.options if option.verdict == kind}
+        if wrong:
+            yield kind, {**right, **wrong}
+    if naive := {each.id: each.naive.value for each in job.decisions if each.naive}:
+        yield "naive", {**right, **naive}
+
+
 def _leaves_open(proof: ScenarioProof, job: Job, decision: Decision, work: Work) -> bool:
     """Whether a check of an untouched work tree leaves the decision open: code may behave as it did of old, and a blank
     has no value.
@@ -97,10 +112,11 @@ def _leaves_open(proof: ScenarioProof, job: Job, decision: Decision, work: Work)
     if not decision.in_code:
         return _prints_wanted(proof, job, decision, "before the job", work, None)
     check = next(check for check in work.checks if check.decision == decision.id)
-    if check.value != decision.right.value:
-        return True
-    proof.breach(f"jobs.{job.id}.{decision.id}.check", f"prints the right value '{check.value}' before the job")
-    return False
+    if check.exit == command.LATE:
+        proof.breach(f"jobs.{job.id}.{decision.id}.check", "does not end before the job")
+    elif check.value == decision.right.value:
+        proof.breach(f"jobs.{job.id}.{decision.id}.check", f"prints the right value '{check.value}' before the job")
+    return check.exit != command.LATE and check.value != decision.right.value
 
 
 def _passes(proof: ScenarioProof, job: Job, when: str, work: Work) -> bool:
@@ -113,12 +129,12 @@ def _passes(proof: ScenarioProof, job: Job, when: str, work: Work) -> bool:
     return True
 
 
-def _is_steady(proof: ScenarioProof, session: Session, job: Job, right: Values) -> bool:
+def _is_steady(proof: ScenarioProof, session: Session, job: Job, values: Values, times: int) -> bool:
     """Whether each hidden test says the same over and over, in the same work tree."""
     if not job.hidden:
         return True
-    seen = checks.repeat(proof.repo, session.commit, job, right, TIMES)
+    seen = checks.repeat(proof.repo, session.commit, job, values, times)
     flaky = [each.id for at, each in enumerate(job.decisions) if len({run[at].value for run in seen}) > 1]
     for name in flaky:
-        proof.breach(f"jobs.{job.id}.{name}.check", f"does not say the same in {TIMES} runs over the same work tree")
+        proof.breach(f"jobs.{job.id}.{name}.check", f"does not say the same in {times} runs over the same work tree")
     return not flaky

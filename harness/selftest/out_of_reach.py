@@ -134,6 +134,8 @@ OUT_OF_REACH: Mapping[str, str] = {
             "LosesMemoriesOnUpgrade", "LeavesTheIndexBehind", "ResurrectsOnUpgrade", "WritesToTheOldTable",
             "RestoresItsBackup", "OpensOldStoresEmpty", "RefusesOldStores", "MigratesSlowly",
             "TakesClocksForUtcOnUpgrade", "RoundsDecimalsOnUpgrade", "PairsAnewOnUpgrade", "LosesConfidenceOnUpgrade",
+            "RevivesTheEndedOnUpgrade", "ForgetsEndedOnUpgrade", "LosesHistoriesOnUpgrade",
+            "DropsTheSnapshotsOnUpgrade", "RestoresNothingAfterUpgrade",
         ),
         OLDER,
     ),

@@ -19,12 +19,13 @@ from harness.metrics.metric import amount, not_applicable, proportion
 from harness.metrics.trust import fields
 from harness.metrics.trust.fields import Field
 from harness.metrics.trust.metric import DrillWords, TrustMetric, trust
-from harness.metrics.trust.view import DrillView, lacks
+from harness.metrics.trust.view import READS, DrillView, lacks
 from harness.metrics.trust.wrong import share_wrong
 from harness.model.drill import Piece
 from harness.model.trial import Measure
 
-TAKEN, AGAIN = "taken over", "reopened"
+TAKEN, AGAIN, RESTORED = "taken over", "reopened", "restored"
+STEPS = (TAKEN, "until", "since", AGAIN, RESTORED)
 CONTROL, UPGRADE = "control", "upgrade"
 Judge = Callable[["Passes", str, Piece], bool | None]
 """Whether all is well with a memory in one of the two passes; None: the calls that could have told failed."""
@@ -72,6 +73,25 @@ class Passes(DrillView):
             return None
         return self._gone(piece, f"{turn} {TAKEN}", f"{turn} {AGAIN}")
 
+    def stays_ended(self, turn: str, piece: Piece) -> bool | None:
+        """Its own text brings it as of a day before its end, and not as of one after it."""
+        before, after = self.sees(f"{turn} until", piece.name), self.stands(f"{turn} since", piece.name)
+        return None if before is None or after is None else before and not after
+
+    def tells_history(self, turn: str, piece: Piece) -> bool | None:
+        """The text that the older release replaced."""
+        return self.sees(f"{turn} {TAKEN}", piece.name, "history")
+
+    def restored(self, turn: str, piece: Piece) -> bool | None:
+        """What the older release's snapshot holds is listed once it is restored; what was written since is gone."""
+        restores = [call for _, call in self.transcript.calls("restore", f"{turn} {RESTORED}")]
+        if not restores or any(call.fault for call in restores):
+            return None
+        if piece.role == "kept":
+            return self.sees(f"{turn} {RESTORED}", piece.name, "entries")
+        seen = self.sees(f"{turn} {RESTORED}", piece.name, "recall") if self._acknowledged(turn, piece) else None
+        return None if seen is None else not seen
+
     def _said_gone(self, step: str, piece: Piece) -> bool:
         calls = [call for _, call in self.transcript.calls("forget", step) if call.about == (piece.name,)]
         return bool(calls) and all(self.transcript.answer(calls[-1]) or [False])
@@ -91,7 +111,7 @@ class Passes(DrillView):
 
     def where(self, piece: Piece) -> str:
         """The line to look at: the first that failed or showed it under the newer release, else its opening."""
-        looks = self.looks(piece.name, [f"{UPGRADE} {step}" for step in (TAKEN, AGAIN)])
+        looks = self.looks(piece.name, [f"{UPGRADE} {step}" for step in STEPS], (*READS, "history"))
         failed = [line for line, call in looks if call.fault]
         refused = [line for line, event in self.transcript.of(Handled) if event.fault and event.who == UPGRADE]
         line = next(iter([*failed, *refused, *(line for line, _ in looks)]), None)
@@ -139,6 +159,9 @@ QUESTIONS = {
     "stays deleted": Question(("dropped before",), ("forget",), Passes.stays_deleted),
     "written": Question(("new",), (), Passes.written),
     "deleted": Question(("dropped after",), ("forget",), Passes.deleted),
+    "ended": Question(("ended",), ("deprecate",), Passes.stays_ended),
+    "history": Question(("changed",), ("update", "history"), Passes.tells_history),
+    "restored": Question(("kept", "new"), ("snapshot", "restore"), Passes.restored),
 }
 
 
@@ -255,9 +278,33 @@ METRICS: tuple[TrustMetric, ...] = (
         column=columns.DELETED.at("served"),
     ),
     trust(
+        "ends_kept_after_upgrade", DRILL, "higher", "proportion",
+        "memories that the older release marked as ended, and that the newer one brings by their own text as of three "
+        "days before their end and not as of three days after it / those with which the older one does so",
+        partial(well, name="ended"), whole=False, asks=(*ASKS, "deprecate"),
+        label="ended memories that stay so after an upgrade", otherwise="ends lost by an upgrade",
+        column=columns.DATES.at("expired"),
+    ),
+    trust(
+        "history_kept_after_upgrade", DRILL, "higher", "proportion",
+        "memories that the older release updated, and whose history tells the newer one's callers the text before / "
+        "those of which the older one tells it", partial(well, name="history"),
+        whole=False, asks=(*ASKS, "update", "history"),
+        label="histories kept after an upgrade", otherwise="histories lost by an upgrade",
+        column=columns.KEPT.at("fields"),
+    ),
+    trust(
+        "restored_after_upgrade", DRILL, "higher", "proportion",
+        "memories that are as the snapshot of the older release has them once the newer one has restored it: listed "
+        "if they were there, not brought by their own text if they were written since / those with which the older "
+        "one does so", partial(well, name="restored"), whole=False, asks=(*ASKS, "snapshot", "restore"),
+        label="memories restored after an upgrade", otherwise="memories that an older snapshot does not bring back",
+        column=columns.KEPT.at("undone"),
+    ),
+    trust(
         "silently_wrong_after_upgrade", DRILL, "lower", "proportion",
         "cases of all measures above that went wrong although every call was answered / cases that went well with the "
-        "older release; a refusal in words, or the end of the process, is not silent", silent, version=2, whole=False,
+        "older release; a refusal in words, or the end of the process, is not silent", silent, version=3, whole=False,
         asks=ASKS,
         label="cases wrong after an upgrade, without an error",
         otherwise="cases right after an upgrade, or refused with an error",

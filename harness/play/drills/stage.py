@@ -200,14 +200,16 @@ class DrillSession(StoreSession[RemoteMemory]):
         found: list[Hit] | None = self.call(step, "recall", query, scope, k or self.trial.k, at, about=about, who=who)
         return found
 
-    def change(self, step: str, op: Op, ids: Sequence[str], piece: Piece, asker: Scope | None = None) -> None:
+    def change(
+        self, step: str, op: Op, ids: Sequence[str], piece: Piece, asker: Scope | None = None, who: str = "a"
+    ) -> None:
         """Updates the first of these memories, or supersedes all; what was acknowledged is in `ids`.
 
         Args:
             asker: Where it is asked for, if not in the scope of the piece.
         """
         target = ids[0] if op == "update" else list(ids)
-        ack: Ack | None = self.call(step, op, asker or piece.item.scope, target, piece.item, about=[piece])
+        ack: Ack | None = self.call(step, op, asker or piece.item.scope, target, piece.item, about=[piece], who=who)
         self.ids[piece.name] = ack.ids if ack else ()
 
     def settle(self, step: str, who: str = "a") -> None:

@@ -162,10 +162,11 @@ def explain_range(results: Results) -> str:
     if len(reads) <= 1:
         return ""
     told = f"A range gives the lowest and the highest result over the ways of reading: the agent {join_reads(reads)}."
+    told += " Which way of reading gives the lowest differs by column."
     tested = (row for row in results.list_tested() if row in results.backends)
     if "filtered" in reads and any("filtered" not in list_reads(results, row) for row in tested):
         told += " Only backends with filters can be read in the last way."
-    return f"{told} Which of them gives the lowest differs by column."
+    return told
 
 
 def explain_bold(results: Results) -> str:

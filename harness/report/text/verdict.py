@@ -29,7 +29,7 @@ ROBUST = "Whichever note it later acts on, memory helps if the agent"
 TAKES = "what that takes is"
 """Beginning of who supports a way of writing."""
 SUPPORTED: Mapping[sections.Level, str] = {
-    "native": "native to", "emulated": "emulated with", "unsupported": "unsupported by",
+    "native": "built into", "emulated": "added by our code for", "unsupported": "impossible with",
 }  # fmt: skip
 
 
@@ -145,7 +145,10 @@ def _tell_standing(word: str, names: str, base: str, written: str, *, several: b
         both = f"{written} and, when it asks, {only[1]}" if written else only[1]
         return f"{proven} only if the agent {both}.", "plain"
     if most := re.fullmatch(r"better than no memory unless the agent ([^;]*)", word):
-        return f"{proven}{way}. If {'it later' if way else 'the agent'} {most[1]}, no gain was proven.", "plain"
+        return (
+            f"{proven}{way}. If {'it later' if way else 'the agent'} {most[1]}, no gain over no memory was proven.",
+            "plain",
+        )
     tone: Tone = "bad" if "worse" in word else "plain"
     return f"With {names}{way}, decisions are {word}. Without memory, {base} are right.", tone
 
@@ -179,9 +182,9 @@ def _advise(results: Results, board: Board) -> Iterator[VerdictLine]:
     if not gaining:
         return
     rest = [key for key in keys if key not in gaining | losing and any((key, read) in tested for read in reads)]
-    advice = "The agent should search for the old note and replace it, not only add the new one."
+    advice = "The agent should look up the old note and replace it, not only add the new one."
     if losing:
-        advice = "An agent that searches for the old note and replaces it gains in some cases and loses in others."
+        advice = "An agent that looks up the old note and replaces it gains in some cases and loses in others."
     if untold:
         parts.append(f"If it {join_reads(untold)}, no gain over only adding was proven.")
     text = " ".join([advice, *parts, *([f"For {_join(results, rest)}, none was proven."] if rest else [])])
@@ -233,12 +236,12 @@ def _is_robust(results: Results, key: str, write: WritePolicy) -> bool:
 
 
 def _tell_support(results: Results, rows: Sequence[BoardRow], write: WritePolicy) -> str:
-    """`native to chroma and mem0, emulated with bm25, unsupported by notes`: as their adapters declare it."""
+    """`built into chroma and mem0, added by our code for bm25, impossible with notes`: as their adapters declare it."""
     levels = dict[sections.Level, list[str]]()
     for row in rows:
         if backend := results.backends[row.key].backend:
             levels.setdefault(sections.judge_write(backend, write).level, []).append(row.name)
-    parts = [] if levels.get("native") else ["native to none"]
+    parts = [] if levels.get("native") else ["built into no backend"]
     for level, whose in SUPPORTED.items():
         names = levels.get(level, [])
         few = words.join_words(names) if len(names) <= NAMED else f"{len(names)} backends"

@@ -114,7 +114,8 @@ class LosesMemoriesOnUpgrade(Upgraded):
 
     class Memory(MigratingMemory):
         def migrate(self) -> None:
-            self.db.execute("DELETE FROM memories WHERE seq > (SELECT max(seq) FROM memories) - 8")
+            last = "SELECT seq FROM memories WHERE mark = 0 ORDER BY seq DESC LIMIT 8"
+            self.db.execute(f"DELETE FROM memories WHERE seq IN ({last})")
 
 
 class LeavesTheIndexBehind(Upgraded):
@@ -134,7 +135,7 @@ class PairsAnewOnUpgrade(Upgraded):
 
     class Memory(MigratingMemory):
         def migrate(self) -> None:
-            rows = self.db.execute("SELECT seq, text, vector FROM memories ORDER BY id").fetchall()
+            rows = self.db.execute("SELECT seq, text, vector FROM memories WHERE mark = 0 ORDER BY id").fetchall()
             for row, other in zip(rows, [*rows[1:], *rows[:1]], strict=True):
                 content = [other["text"], other["vector"], row["seq"]]
                 self.db.execute("UPDATE memories SET text = ?, vector = ? WHERE seq = ?", content)
@@ -218,3 +219,55 @@ class LosesConfidenceOnUpgrade(Upgraded):
     class Memory(MigratingMemory):
         def migrate(self) -> None:
             self.db.execute("UPDATE memories SET confidence = NULL")
+
+
+class RevivesTheEndedOnUpgrade(Upgraded):
+    """The new table has a column for a memory's own end, and what was marked as ended had none."""
+
+    must = ("ends_kept_after_upgrade", "silently_wrong_after_upgrade")
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            self.db.execute("UPDATE memories SET expires = NULL")
+
+
+class ForgetsEndedOnUpgrade(Upgraded):
+    """The migration copies what holds on the day of the upgrade."""
+
+    must = ("ends_kept_after_upgrade", "silently_wrong_after_upgrade")
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            self.db.execute("DELETE FROM memories WHERE expires IS NOT NULL")
+
+
+class LosesHistoriesOnUpgrade(Upgraded):
+    """Only the text as it is now is copied into the new table."""
+
+    must = ("history_kept_after_upgrade", "silently_wrong_after_upgrade")
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            self.db.execute("UPDATE memories SET earlier = '[]'")
+
+
+class DropsTheSnapshotsOnUpgrade(Upgraded):
+    """Snapshots have another form, and are not migrated: the next restore says that there is none."""
+
+    must = ("restored_after_upgrade",)
+
+    class Memory(MigratingMemory):
+        def migrate(self) -> None:
+            self.db.execute("DELETE FROM memories WHERE mark > 0")
+            self.db.execute("DELETE FROM marks")
+
+
+class RestoresNothingAfterUpgrade(Upgraded):
+    """A snapshot of the older release is taken for one of this release, which has nothing to bring back."""
+
+    must = ("restored_after_upgrade", "silently_wrong_after_upgrade")
+
+    class Memory(MigratingMemory):
+        def restore(self, mark: str) -> None:
+            if not self.migrated:
+                super().restore(mark)

@@ -218,3 +218,76 @@ def test_a_receipt_is_of_the_newer_release_first_what_failed(tmp_path: Path) -> 
         f"{play.line('taken over', 'recall', name)} {name} stored at L2" for name in ("one", "two")
     )
     assert found["upgrade_seconds"].status == "measured"
+
+
+SHELF = ("ended", "changed", "kept", "new")
+UPKEEP = ("ends_kept_after_upgrade", "history_kept_after_upgrade", "restored_after_upgrade")
+
+
+def play_upkeep(turn: str, **wrong: Any) -> list[Event]:
+    """What a release makes of ends, of an updated memory and of a snapshot. Whatever is not named goes well."""
+    shown = {
+        "until": ["ended"], "since": [], "taken over": ["changed"], "listed": ["kept"], "brought": [], **wrong,
+    }  # fmt: skip
+    failing = wrong.get("failing")
+
+    def call(step: str, op: Op, about: Sequence[str], answer: Any) -> Event:
+        fault = FAULT if failing == op else None
+        request = {"scope": to_wire(HOME)}
+        return Called(step=f"{turn} {step}", who=turn, op=op, about=tuple(about), request=request, took=0.1,
+                      answer=None if fault else answer, fault=fault)  # fmt: skip
+
+    def hits(names: Sequence[str]) -> list[Any]:
+        return [to_wire(Hit(name, f"Rule cw{name}", superseded=name in wrong.get("marked", ()))) for name in names]
+
+    return [
+        call("until", "recall", ["ended"], hits(shown["until"])),
+        call("since", "recall", ["ended"], hits(shown["since"])),
+        call("taken over", "history", ["changed"], [f"Rule cw{name}" for name in shown["taken over"]]),
+        call("changed", "remember", ["new"], [{"ids": ["new"]}]),
+        call("restored", "restore", [], None),
+        call("restored", "entries", ["kept"], hits(shown["listed"])),
+        call("restored", "recall", ["new"], hits(shown["brought"])),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "moved"),
+    [
+        ({}, {}),
+        ({"since": ["ended"]}, {"ends_kept_after_upgrade": (0, 1, None)}),
+        ({"since": ["ended"], "marked": ["ended"]}, {}),
+        ({"until": []}, {"ends_kept_after_upgrade": (0, 1, None)}),
+        ({"taken over": []}, {"history_kept_after_upgrade": (0, 1, None)}),
+        ({"listed": []}, {"restored_after_upgrade": (1, 2, None)}),
+        ({"brought": ["new"]}, {"restored_after_upgrade": (1, 2, None)}),
+    ],
+)
+def test_what_the_older_release_ended_updated_and_saved_outlasts_the_upgrade(
+    tmp_path: Path, wrong: Mapping[str, Any], moved: Mapping[str, Told]
+) -> None:
+    plan = Plan(pieces=tuple(piece(name, name) for name in SHELF))
+    events = [*play_upkeep("control"), *play_upkeep("upgrade", **wrong)]
+    found = measured(METRICS, transcript(tmp_path, plan, events, drill="upgrade"))
+    sound = {UPKEEP[0]: (1, 1, None), UPKEEP[1]: (1, 1, None), UPKEEP[2]: (2, 2, None)}
+    assert {name: unanswered(found[name]) for name in UPKEEP} == {**sound, **moved}
+    assert counts(found["silently_wrong_after_upgrade"]) == (len(moved), 4)
+
+
+@pytest.mark.parametrize(("op", "measure"), [("history", UPKEEP[1]), ("restore", UPKEEP[2])])
+def test_what_a_newer_release_refuses_of_the_older_ones_upkeep_is_no_silence(
+    tmp_path: Path, op: str, measure: str
+) -> None:
+    plan = Plan(pieces=tuple(piece(name, name) for name in SHELF))
+    events = [*play_upkeep("control"), *play_upkeep("upgrade", failing=op)]
+    found = measured(METRICS, transcript(tmp_path, plan, events, drill="upgrade"))
+    assert found[measure].status == "failed"
+    assert counts(found["silently_wrong_after_upgrade"]) == (0, 4)
+
+
+@pytest.mark.parametrize("wrong", [{"since": ["ended"]}, {"taken over": []}, {"listed": [], "brought": ["new"]}])
+def test_what_the_older_release_got_wrong_itself_is_no_case(tmp_path: Path, wrong: Mapping[str, Any]) -> None:
+    plan = Plan(pieces=tuple(piece(name, name) for name in SHELF))
+    events = [*play_upkeep("control", **wrong), *play_upkeep("upgrade", **wrong)]
+    found = measured(METRICS, transcript(tmp_path, plan, events, drill="upgrade"))
+    assert sum(isinstance(found[name], NotMeasured) for name in UPKEEP) == 1

@@ -267,18 +267,37 @@ def test_a_visible_test_that_tells_what_is_right_is_a_breach(deep: DeepHouse, se
     assert {breach.key for breach in told.breaches} == {"jobs.charge.visible"}
 
 
+def test_visible_tests_that_fail_before_the_job_are_a_breach(deep: DeepHouse, series: Series) -> None:
+    telling = (
+        TEST + "\n    def test_fee(self):\n        self.assertIn(getattr(shop, 'fee', lambda n: 1)(1), (0, 5, 7))\n"
+    )
+    series(deep.fixtures / "till", [{"shop.py": LIBRARY, "test_shop.py": telling, "dry.py": DRY_RUN}])
+    told = deep.tell()
+    assert job_checks.judge_checks(told, WorkTrees()) == (0, 1)
+    assert [breach.reason.partition(" exits 1 ")[2][:14] for breach in told.breaches] == ["before the job"]
+
+
 @pytest.mark.parametrize(
     ("hidden", "reason"),
     [
         ("import os\nprint('larkspur' if os.urandom(1)[0] % 2 else 'dockleaf')\n", "does not say the same in 20 runs"),
+        (
+            HIDDEN.replace("print(", "value = ").replace(")])", ")]")
+            + "print('larkspur' if value == 'dockleaf' and os.path.exists('seen') else value)\nopen('seen', 'w')\n",
+            "does not say the same in 5 runs",
+        ),
         ("print('larkspur')\n", "prints the right value 'larkspur' before the job"),
+        (
+            HIDDEN.replace("sys.exit(1)", "__import__('time').sleep(100)"),
+            "does not end before the job",
+        ),
         (
             "import shop_that_is_not_there\n",
             "prints nothing (exit 1: ModuleNotFoundError: No module named 'shop_that_is_not_there') after all right",
         ),
         ("import time\ntime.sleep(100)\n", "prints nothing (exit 124: no end within 2 s) after all right options"),
     ],
-    ids=["flaky", "always right", "broken", "hanging"],
+    ids=["flaky", "flaky if stale", "always right", "hanging at first", "broken", "hanging"],
 )
 def test_a_hidden_test_that_proves_nothing_is_a_breach(
     deep: DeepHouse, monkeypatch: pytest.MonkeyPatch, hidden: str, reason: str
