@@ -92,21 +92,12 @@ class Oracle(Holdings):
                 known[name] = number
 
     def _check_id(self, number: int, name: str, known: Mapping[str, int], dead: Mapping[str, int]) -> None:
-        if name in known and self._is_twin(known[name], number):
-            self._open_in_marks(known[name])
-            for each in (known[name], number):
-                self.held[each] = replace(self.held[each], open=True)
-        elif name in known:
+        if name in known:
             what = f"{name_memory(number)} was acknowledged with the id of {name_memory(known[name])}"
             raise Differs("shared id", what)
-        elif name in dead and self.held[dead[name]].item.text != self.held[number].item.text:
+        if name in dead and self.held[dead[name]].item.text != self.held[number].item.text:
             what = f"{name_memory(number)} was acknowledged with the id of {name_memory(dead[name])}"
             raise Differs("reissued id", f"{what}, which was deleted: who still has it now reads another")
-
-    def _is_twin(self, number: int, other: int) -> bool:
-        """A store may keep an equal text of one scope once. Which fields it has then, and until when, is its own."""
-        one, two = self.held[number].item, self.held[other].item
-        return (one.text, one.scope) == (two.text, two.scope)
 
     def _update(self, at: int, step: Step, said: Said) -> None:
         number, (item,) = self._holder(step.of[0]), self.items(at, step)
