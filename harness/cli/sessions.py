@@ -155,13 +155,16 @@ def _tell(imported: Imported, folder: Path) -> None:
 
     entries: Sequence[str] = sorted({entry.program for entry in imported.entries.values()})
     messages = sum(entry.messages for entry in imported.entries.values())
+    further = sum(entry.part > 1 for entry in imported.entries.values())
     tell(
-        f"{format_count(len(imported.entries), 'session')} of {', '.join(entries)} with "
+        f"{format_count(len(imported.entries) - further, 'session')} of {', '.join(entries)} with "
         f"{format_count(messages, 'message')}, from "
         f"{format_count(len(imported.listed), 'file')}; {format_count(imported.secrets, 'secret')} cut out in "
         f"{format_count(imported.cut, 'place')}"
     )
-    undated = sum(entry.dated == "file" for entry in imported.entries.values())
+    if further:
+        tell(f"{format_count(further, 'further part')} of long sessions, each listed as a session")
+    undated = sum(entry.dated == "file" and entry.part == 1 for entry in imported.entries.values())
     if undated:
         tell(f"{format_count(undated, 'session')} without a time that can be read: dated by the file")
     reasons = imported.left_out.most_common()

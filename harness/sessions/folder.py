@@ -25,7 +25,7 @@ class SessionsError(Exception):
 
 
 class Entry(Model):
-    """A session in the list.
+    """A session in the list, or a part of a long one.
 
     Attributes:
         dated: Where its time is from: it is recorded, or that of the file.
@@ -43,6 +43,7 @@ class Entry(Model):
     branch: str
     commit: str
     messages: int
+    part: int = 1
 
 
 class Index(Model):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import stat
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +26,7 @@ from harness.sessions.folder import Entry, Index, SessionsError, is_imported
 from harness.sessions.gemini import GeminiCli, QwenCode
 from harness.sessions.messages import Messages, MiniSweAgent
 from harness.sessions.opencode import Opencode
-from harness.sessions.recorded import NO_MESSAGE, Form, Found, Heading, Reader, Said
+from harness.sessions.recorded import NO_MESSAGE, Form, Found, Heading, Part, Reader
 from harness.sessions.secrets import Secrets, TooManyError
 from harness.sessions.spans import Spans
 
@@ -41,8 +44,8 @@ ENDINGS = (".json", ".jsonl", ".ndjson", opencode.DATABASE)
 """What is read below a folder; a file that is named is read whatever its name."""
 PEEKED = 200
 """Values of a file that are looked at to tell its form."""
-MOST = 64_000_000
-"""Bytes of transcripts that one file may become."""
+HELD = 64_000_000
+"""Bytes of transcripts of one file that are in memory at once: of more, all are written, and go on in further parts."""
 
 
 class Source(NamedTuple):
@@ -105,7 +108,7 @@ def run(paths: Sequence[Path], folder: Path) -> Imported:
 
 def _tell_nothing(imported: Imported) -> str:
     reasons = ", ".join(f"{count:,} times {reason}" for reason, count in imported.left_out.most_common(3))
-    return f"no session in {len(imported.listed):,} files: {reasons or 'there is no file'}"
+    return f"nothing that can be kept in {len(imported.listed):,} files: {reasons or 'there is no file'}"
 
 
 # --- files ---
@@ -213,47 +216,85 @@ def _list_texts(source: Source) -> Iterator[str]:
 
 def _import(source: Source, secrets: Secrets, folder: Path, entries: dict[str, Entry]) -> Listed:
     listed = Listed(secrets.redact(_show(source.path)), source.size)
-    drafts: dict[str, transcript.Draft] = {}
     headings: dict[str, Heading] = {}
-    size = 0
+    room = folder / "new"
+    room.mkdir()
+    writing = _Writing(source, secrets, listed, room)
     for found in _read(source, listed):
         headings = found.headings
         for session, part in found.take():
-            if size > MOST:
-                listed.left_out[f"a message behind the first {MOST:,} bytes of its file"] += 1
-                continue
-            draft = drafts.setdefault(session, transcript.Draft())
-            before = draft.size
-            draft.add(part, secrets, listed.left_out)
-            size += draft.size - before
-    for session, draft in drafts.items():
-        _keep(source, headings[session], draft, listed, secrets, folder, entries)
+            writing.add(session, part, headings)
+    writing.end(headings)
+    for parts in writing.entries.values():
+        _keep(parts, listed, room, folder / "sessions", entries)
+    shutil.rmtree(room)
     return listed
 
 
-def _keep(
-    source: Source,
-    heading: Heading,
-    draft: transcript.Draft,
-    listed: Listed,
-    secrets: Secrets,
-    folder: Path,
-    entries: dict[str, Entry],
-) -> None:
-    """Writes a session, unless nobody said anything in it or more of it was read before."""
-    if not any(isinstance(part, Said) for part in draft.parts):
-        listed.left_out["a session in which nobody says anything"] += 1
-        return
-    messages = draft.compose(listed.left_out)
-    entry = _describe(source, heading, len(messages), secrets)
-    before = entries.get(entry.id)
-    if before is not None:
+class _Writing:
+    """The sessions of one file while it is read: of each, a transcript at the most is in memory."""
+
+    def __init__(self, source: Source, secrets: Secrets, listed: Listed, room: Path) -> None:
+        self._source, self._secrets, self._listed, self._room = source, secrets, listed, room
+        self._drafts: dict[str, transcript.Draft] = {}
+        self._size = 0
+        self.entries: dict[str, list[Entry]] = {}
+
+    def add(self, session: str, part: Part, headings: Mapping[str, Heading]) -> None:
+        draft = self._drafts.setdefault(session, transcript.Draft())
+        before = draft.size
+        draft.add(part, self._secrets, self._listed.left_out)
+        self._size += draft.size - before
+        if draft.full:
+            self._write(session, headings[session])
+        elif self._size > HELD:
+            for each in self._drafts:
+                self._write(each, headings[each])
+
+    def end(self, headings: Mapping[str, Heading]) -> None:
+        for session, draft in self._drafts.items():
+            if draft.speaks or session in self.entries:
+                self._write(session, headings[session])
+            else:
+                self._listed.left_out["a session in which nobody says anything"] += 1
+
+    def _write(self, session: str, heading: Heading) -> None:
+        """A part of a session, if anybody says anything in it."""
+        draft = self._drafts[session]
+        self._size -= draft.size
+        if not draft.speaks:
+            draft.give_way(0)
+        if messages := draft.compose(self._listed.left_out):
+            parts = self.entries.setdefault(session, [])
+            entry = _describe(self._source, heading, len(messages), self._secrets)
+            if parts:
+                number = len(parts) + 1
+                entry = entry.model_copy(update={"id": _name_part(parts[0].id, number), "part": number})
+            parts.append(entry)
+            (self._room / f"{entry.id}.toml").write_text(transcript.write(messages), "utf-8")
+
+
+def _name_part(session: str, number: int) -> str:
+    return session if number == 1 else f"{session}-{number:03}"
+
+
+def _keep(parts: Sequence[Entry], listed: Listed, room: Path, sessions: Path, entries: dict[str, Entry]) -> None:
+    """Takes a session that was written, unless more of it was read before."""
+    names = map(partial(_name_part, parts[0].id), count(1))
+    before = [entries[name] for name in takewhile(entries.__contains__, names)]
+    if before:
         listed.left_out["a session that was read from two files, of which the longer one stays"] += 1
-    if before is None or before.messages < len(messages):
-        entries[entry.id] = entry
-        (folder / "sessions" / f"{entry.id}.toml").write_text(transcript.write(messages), "utf-8")
-        listed.sessions += before is None
-        listed.messages += len(messages) - (before.messages if before else 0)
+    more = sum(each.messages for each in parts) - sum(each.messages for each in before)
+    if more <= 0:
+        return
+    for each in before:
+        (sessions / f"{each.id}.toml").unlink()
+        del entries[each.id]
+    for each in parts:
+        (room / f"{each.id}.toml").rename(sessions / f"{each.id}.toml")
+        entries[each.id] = each
+    listed.sessions += not before
+    listed.messages += more
 
 
 def _describe(source: Source, heading: Heading, messages: int, secrets: Secrets) -> Entry:

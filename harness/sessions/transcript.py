@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from harness.model.transcript import FunctionCall, Message, ToolCall
 from harness.sessions.recorded import Answered, Called, Part, Said
@@ -15,8 +15,12 @@ SAID, TOOL = 20_000, 2_000
 """Characters that are kept of a text of the user's or the model's, and of what a tool was told or said."""
 BESIDE = 5_000
 """Characters beside what is kept of a text that are searched for secrets: a private key begins before what is kept."""
+SHORT = 200
+"""Of the latter in a session that becomes too long."""
 MOST = 900_000
-"""Bytes of a transcript: a file of a story may have a million."""
+"""Bytes of a transcript, but for its last message: a file of a story may have a million."""
+_BESIDE_CALL, _BESIDE_TEXT = 250, 100
+"""Bytes that stand beside the texts of a call, and beside any other text, at the most."""
 _DOTS = 50
 """In a line of TOML; the loader takes 64."""
 _UNSEEN = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -24,51 +28,98 @@ _UNSEEN = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f\
 
 @dataclass
 class Draft:
-    """A session in the making: parts that hold no secret, and are bounded."""
+    """A session in the making: parts that hold no secret, and are bounded.
+
+    What is said stays, so it may be `full`: then it is to be composed, and goes on empty.
+
+    Attributes:
+        size: Bytes of what is kept, as they are written.
+        tools: Characters that are kept of what a tool was told or said, fewer in a long session. 0: it is left out.
+    """
 
     parts: list[Part] = field(default_factory=list)
     size: int = 0
+    tools: int = TOOL
+    shortened: int = 0
+    without: int = 0
+
+    @property
+    def full(self) -> bool:
+        return self.size > MOST
+
+    @property
+    def speaks(self) -> bool:
+        return any(isinstance(part, Said) for part in self.parts)
 
     def add(self, part: Part, secrets: Secrets, left_out: Counter[str]) -> None:
+        if not isinstance(part, Said) and not self.tools:
+            self.without += 1
+            return
         cleaned = _clean(part, secrets, left_out)
         if isinstance(cleaned, Said) and not cleaned.text.strip():
             return
-        size = sum(len(text.encode()) for text in list_texts(cleaned)) + 150
-        if self.size + size > MOST:
-            left_out[f"a message behind the first {MOST:,} bytes of its session"] += 1
-            return
-        self.size += size
-        self.parts.append(cleaned)
+        self._append(cleaned)
+        while self.full and self.tools:
+            self.give_way(SHORT if self.tools == TOOL else 0)
+
+    def _append(self, part: Part) -> None:
+        if not isinstance(part, Said) and self.tools < TOOL:
+            if not self.tools:
+                self.without += 1
+                return
+            short = _shorten(part, self.tools)
+            self.shortened += short != part
+            part = short
+        self.size += _BESIDE_CALL if isinstance(part, Called) else _BESIDE_TEXT
+        self.size += sum(len(_quote(text).encode()) for text in list_texts(part))
+        self.parts.append(part)
+
+    def give_way(self, tools: int) -> None:
+        """What tools were told and said makes room for what is said."""
+        self.tools = tools
+        parts, self.parts, self.size, self.shortened = self.parts, [], 0, 0
+        for part in parts:
+            self._append(part)
 
     def compose(self, left_out: Counter[str]) -> tuple[Message, ...]:
-        """Messages in order: each call of a tool is followed by its answer, and what answers no call is left out."""
-        answers, number = _pair(self.parts, left_out), 0
-        messages = list[Message]()
-        text, calls = "", list[tuple[ToolCall, str | None]]()
+        """Takes what there is as messages in order: each call of a tool is followed by its answer, and what answers no
+        call is left out."""
+        messages = _compose(self.parts, left_out)
+        for count, what in ((self.shortened, "most of"), (self.without, "all of")):
+            if count:
+                left_out[f"{what} what a tool was told or said, in a long session"] += count
+        self.parts, self.size, self.shortened, self.without = [], 0, 0, 0
+        return messages
 
-        def flush() -> None:
-            nonlocal text, calls
-            if text or calls:
-                messages.append(Message(role="assistant", content=text, tool_calls=tuple(each for each, _ in calls)))
-            for call, answer in calls:
-                if answer is None:
-                    left_out["the answer of a tool, which is not recorded"] += 1
-                messages.append(Message(role="tool", content=answer or "", tool_call_id=call.id))
-            text, calls = "", []
 
-        for at, part in enumerate(self.parts):
-            if isinstance(part, Called):
-                number += 1
-                function = FunctionCall(name=part.name or "tool", arguments=part.arguments)
-                calls.append((ToolCall(id=f"c{number}", function=function), answers.get(at)))
-            elif isinstance(part, Said):
-                flush()
-                if part.role == "assistant":
-                    text = part.text
-                else:
-                    messages.append(Message(role="user", content=part.text))
-        flush()
-        return tuple(messages)
+def _compose(parts: Sequence[Part], left_out: Counter[str]) -> tuple[Message, ...]:
+    answers, number = _pair(parts, left_out), 0
+    messages = list[Message]()
+    text, calls = "", list[tuple[ToolCall, str | None]]()
+
+    def flush() -> None:
+        nonlocal text, calls
+        if text or calls:
+            messages.append(Message(role="assistant", content=text, tool_calls=tuple(each for each, _ in calls)))
+        for call, answer in calls:
+            if answer is None:
+                left_out["the answer of a tool, which is not recorded"] += 1
+            messages.append(Message(role="tool", content=answer or "", tool_call_id=call.id))
+        text, calls = "", []
+
+    for at, part in enumerate(parts):
+        if isinstance(part, Called):
+            number += 1
+            function = FunctionCall(name=part.name or "tool", arguments=part.arguments)
+            calls.append((ToolCall(id=f"c{number}", function=function), answers.get(at)))
+        elif isinstance(part, Said):
+            flush()
+            if part.role == "assistant":
+                text = part.text
+            else:
+                messages.append(Message(role="user", content=part.text))
+    flush()
+    return tuple(messages)
 
 
 def _pair(parts: Sequence[Part], left_out: Counter[str]) -> dict[int, str]:
@@ -90,6 +141,17 @@ def _cut(text: str, most: int, beside: int = 0) -> str:
     """The two ends of a long text, three quarters of it from the beginning."""
     head, tail = most * 3 // 4 + beside, most // 4 + beside
     return text if len(text) <= head + tail else f"{text[:head]}\n[... of {len(text):,} characters ...]\n{text[-tail:]}"
+
+
+def _shorten(part: Part, most: int) -> Part:
+    """The beginning of what a tool was told or said."""
+
+    def begin(text: str) -> str:
+        return text if len(text) <= most else f"{text[:most]}\n[...]"
+
+    if isinstance(part, Called):
+        return replace(part, arguments=begin(part.arguments))
+    return replace(part, text=begin(part.text))
 
 
 def prepare(part: Part) -> Part:

@@ -9,6 +9,7 @@ import tracemalloc
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.cli import commands
-from harness.sessions import importing, values
+from harness.sessions import importing, transcript, values
 from harness.sessions.folder import SessionsError, read_index, read_session
 from tests.support.recorded_sessions import (
     ANSWERED,
@@ -93,6 +94,24 @@ def test_the_memory_that_it_takes_does_not_grow_with_the_file(tmp_path: Path) ->
     assert measure(60) < measure(15) + 3_000_000
 
 
+def test_the_memory_that_it_takes_does_not_grow_with_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcript, "MOST", 100_000)
+
+    def measure(amount: int) -> int:
+        file = tmp_path / f"{amount}.jsonl"
+        with file.open("w") as stream:
+            for at in range(amount):
+                stream.write(lines([claude_line("user", f"{at} " + "said " * 3_900), *list_work(at, 2_000)]))
+        tracemalloc.start()
+        importing.run([file], tmp_path / f"out{amount}")
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return peak
+
+    measure(1)
+    assert measure(60) < measure(15) + 300_000
+
+
 def test_what_is_long_is_bounded_and_counted(tmp_path: Path) -> None:
     call = {"type": "tool_use", "id": "t", "name": "Write", "input": {"content": "c" * 50_000}}
     result = {"type": "tool_result", "tool_use_id": "t", "content": "begin" + "o" * 500_000 + "end"}
@@ -106,14 +125,77 @@ def test_what_is_long_is_bounded_and_counted(tmp_path: Path) -> None:
     assert user.content.startswith("uuu") and 19_000 < len(user.content) < 21_000
 
 
-def test_a_session_is_no_longer_than_the_loader_of_stories_takes(tmp_path: Path) -> None:
-    said = [claude_line("user", f'{at} {"." * 15_000} \\ "') for at in range(65)]
+def test_a_long_session_becomes_parts_that_the_loader_of_stories_takes(tmp_path: Path) -> None:
+    said = [claude_line("user", f"{at} {'.' * 15_000} \\ {chr(34) * 3_000}") for at in range(65)]
     (tmp_path / "s.jsonl").write_text(lines(said))
+    done = run(tmp_path, "--to", tmp_path / "out")
+    assert "1 session of claude-code with 65 messages" in done.output, done.output
+    assert "1 further part of long sessions, each listed as a session" in done.output and "left out" not in done.output
+    first, second = entries = read_index(tmp_path / "out").sessions
+    assert (first.part, second.part, second.id, second.recorded_id) == (1, 2, f"{first.id}-002", first.recorded_id)
+    kept = [message for entry in entries for message in read_session(tmp_path / "out", entry).messages]
+    assert [message.content for message in kept] == [line["message"]["content"] for line in said]
+
+
+def list_work(at: int, size: int) -> list[dict[str, Any]]:
+    call = {"type": "tool_use", "id": f"t{at}", "name": "Read", "input": {"path": f"{at}.txt"}}
+    result = {"type": "tool_result", "tool_use_id": f"t{at}", "content": "o" * size}
+    return [claude_line("assistant", [call]), claude_line("user", [result])]
+
+
+@pytest.mark.parametrize(
+    ("amount", "size", "reasons"),
+    [
+        (600, 1_900, {"most of what a tool was told or said, in a long session": 600}),
+        (3_000, 1_000, {"all of what a tool was told or said, in a long session": 6_000}),
+    ],
+)
+def test_in_a_long_session_the_output_of_tools_gives_way_to_what_was_said(
+    tmp_path: Path, amount: int, size: int, reasons: dict[str, int]
+) -> None:
+    said = [f"{at}: {RULE}" for at in range(amount)]
+    with (tmp_path / "s.jsonl").open("w") as stream:
+        for at, text in enumerate(said):
+            stream.write(lines([claude_line("user", text), *list_work(at, size)]))
+        stream.write(lines([claude_line("user", ASKED), claude_line("assistant", ANSWERED)]))
     imported = importing.run([tmp_path], tmp_path / "out")
+    assert imported.left_out == reasons
     [entry] = imported.entries.values()
-    kept = read_session(tmp_path / "out", entry).messages
-    assert imported.left_out["a message behind the first 900,000 bytes of its session"] == 65 - len(kept) > 0
-    assert kept[5].content == f'5 {"." * 15_000} \\ "'
+    messages = read_session(tmp_path / "out", entry).messages
+    assert [each.content for each in messages if each.role != "tool" and each.content] == [*said, ASKED, ANSWERED]
+    assert sum(len(each.content) for each in messages if each.role == "tool") < 210 * amount
+    [listed] = json.loads((tmp_path / "out" / "read.json").read_text())["files"]
+    assert listed["left_out"] == reasons
+
+
+def test_a_long_session_whose_only_user_message_comes_last_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transcript, "MOST", 100_000)
+    work = [line for at in range(500) for line in list_work(at, 1_000)]
+    (tmp_path / "s.jsonl").write_text(lines([*work, claude_line("user", RULE)]))
+    [entry] = importing.run([tmp_path], tmp_path / "out").entries.values()
+    assert [each.content for each in read_session(tmp_path / "out", entry).messages] == [RULE]
+
+
+def test_sessions_that_are_much_together_are_written_while_their_file_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "HELD", 5_000)
+    said = [f"{at}: {RULE}" for at in range(40)]
+    names = [claude_line("user", text, session=name) for text in said for name in ("one", "other")]
+    quiet = [line | {"sessionId": "quiet"} for at in range(20) for line in list_work(at, 500)]
+    (tmp_path / "s.jsonl").write_text(lines([*quiet, *names]))
+    (tmp_path / "t.jsonl").write_text(lines(names[:-20]))
+    imported = importing.run([tmp_path], tmp_path / "out")
+    told: dict[str, list[str]] = {"one": [], "other": []}
+    for entry in read_index(tmp_path / "out").sessions:
+        told[entry.recorded_id] += [each.content for each in read_session(tmp_path / "out", entry).messages]
+        assert (tmp_path / "out" / entry.file).name == "s.jsonl"
+    assert told == {"one": said, "other": said}
+    assert imported.left_out["a session in which nobody says anything"] == 1
+    assert len(list((tmp_path / "out" / "sessions").iterdir())) == len(imported.entries) > 4
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["read.json", "sessions", "sessions.json"]
 
 
 def test_what_is_no_file_is_told_and_not_opened(tmp_path: Path) -> None:
@@ -146,7 +228,7 @@ def test_a_folder_that_was_imported_is_told_apart_from_recordings(tmp_path: Path
 def test_what_holds_no_session_is_bad_input_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text('{"type": "user", "sessionId": "s1", "message": {"content": 5}}\n')
     done = run(tmp_path, "--to", tmp_path / "out")
-    assert done.exit_code == 2 and done.output.startswith("coldwarm: no session in 1 files: 1 times"), done.output
+    assert done.exit_code == 2 and "coldwarm: nothing that can be kept in 1 files: 1 times" in done.output, done.output
     assert [path.name for path in tmp_path.iterdir()] == ["s.jsonl"]
 
 
