@@ -200,5 +200,7 @@ def _list_spoken(folder: Path, repository: str) -> Iterator[Spoken]:
 
     for entry in read_index(folder).sessions:
         if entry.repository in ("", repository):
-            for number, message in enumerate(read_session(folder, entry).messages):
-                yield Spoken(entry.id, entry.at, number, message.content)
+            at = entry.at
+            for number, message in enumerate(read_session(folder, entry).messages, 1):
+                at = message.at or at
+                yield Spoken(entry.id, at, number, message.content)

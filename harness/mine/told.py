@@ -17,7 +17,11 @@ _WORD = re.compile(r"[^\W_]{3,}")
 
 
 class Spoken(NamedTuple):
-    """A message of a session, by its number in it."""
+    """A message of a session, by its number in it, from 1.
+
+    Attributes:
+        at: Its own time, else that of the last message before it that has one, else the session's.
+    """
 
     session: str
     at: datetime

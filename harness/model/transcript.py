@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
 
-from pydantic import model_validator
+from pydantic import AwareDatetime, Field, model_validator
 
 from harness.model.facts import CANARY, Slug
 from harness.model.trial import Model
@@ -30,6 +30,7 @@ class Message(Model):
     """One message, and what it says of the story's facts.
 
     Attributes:
+        at: When it was recorded; a message of a story has its session's time.
         tells: After it, and after the others of its session that tell the same fact, a careful reader knows that the
             fact holds.
         retracts: It says that the fact does not hold, any more or ever.
@@ -41,6 +42,7 @@ class Message(Model):
     name: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
+    at: AwareDatetime | None = Field(default=None, exclude=True)
     tells: tuple[Slug, ...] = ()
     retracts: tuple[Slug, ...] = ()
     mentions: tuple[Slug, ...] = ()

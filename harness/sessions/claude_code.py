@@ -54,9 +54,9 @@ class ClaudeCodeReader:
         elif any(line.get(name) is True for name in _OWN):
             self.found.skip(INSTRUCTIONS)
         else:
+            self.found.at = at = read_time(line.get("timestamp"))
             self._read(session, role, as_dict(line.get("message")).get("content"))
             if session in self.found.headings:
-                at = read_time(line.get("timestamp"))
                 self.found.heading(session).fill(at=at, cwd=line.get("cwd"), branch=line.get("gitBranch"))
 
     def _read(self, session: str, role: Any, content: Any) -> None:

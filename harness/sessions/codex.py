@@ -59,7 +59,8 @@ class CodexReader:
         elif kind == "turn_context":
             self.found.heading(self._session).fill(cwd=item.get("cwd"))
         elif kind == "response_item" or ("payload" not in line and kind in (*_ITEMS, "custom_tool_call_output")):
-            self.found.heading(self._session).fill(at=read_time(line.get("timestamp")))
+            self.found.at = read_time(line.get("timestamp"))
+            self.found.heading(self._session).fill(at=self.found.at)
             self._read_item(item or line)
         else:
             self.found.skip(NO_MESSAGE)

@@ -117,6 +117,7 @@ class GeminiReader:
             self.found.skip(OTHER_FORM)
         else:
             known = (as_text(message.get("id")), json.dumps(message.get("content")))
+            self.found.at = read_time(message.get("timestamp"))
             if known not in self._said:
                 self._said.add(known)
                 self._parts.read(session, "user" if kind == "user" else "assistant", message.get("content"))
@@ -154,7 +155,7 @@ class QwenReader:
         elif not isinstance(parts, list):
             self.found.skip(OTHER_FORM)
         else:
+            self.found.at = at = read_time(line.get("timestamp"))
             self._parts.read(session, "assistant" if kind == "assistant" else "user", parts)
             if session in self.found.headings:
-                at = read_time(line.get("timestamp"))
                 self.found.heading(session).fill(at=at, cwd=line.get("cwd"), branch=line.get("gitBranch"))

@@ -9,7 +9,7 @@ import shutil
 import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count, takewhile
@@ -266,6 +266,8 @@ class _Writing:
             draft.give_way(0)
         if messages := draft.compose(self._listed.left_out):
             parts = self.entries.setdefault(session, [])
+            if parts:  # it began later than its session
+                heading = replace(heading, at=next(filter(None, (each.at for each in messages)), heading.at))
             entry = _describe(self._source, heading, len(messages), self._secrets)
             if parts:
                 number = len(parts) + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,10 @@ def _is_message(value: Any) -> bool:
     return message.get("role") in _ROLES and ("content" in message or "tool_calls" in message)
 
 
+def _read_first_time(about: dict[str, Any]) -> datetime | None:
+    return next(filter(None, (read_time(about.get(key)) for key in _TIMES)), None)
+
+
 class MessagesReader:
     def __init__(self, program: str, file: Path) -> None:
         self.found, self._path, self._count = Found(program), str(file), 0
@@ -71,7 +76,7 @@ class MessagesReader:
 
     def _fill(self, session: str, said: dict[str, Any]) -> None:
         about = as_dict(said.get("metadata")) | as_dict(said.get("extra")) | said
-        at = next(filter(None, (read_time(about.get(key)) for key in _TIMES)), None)
+        at = _read_first_time(about)
         config = as_dict(as_dict(said.get("info")).get("config"))  # of mini-swe-agent
         about = {"cwd": as_dict(config.get("environment")).get("cwd")} | about
         known = {key: about.get(key) for key in ("cwd", "branch", "commit")}
@@ -79,6 +84,7 @@ class MessagesReader:
 
     def _read_message(self, session: str, message: dict[str, Any]) -> None:
         role, found = message.get("role"), self.found
+        found.at = _read_first_time(message)
         text = self._tell(message.get("content"))
         if role == "user":
             found.add(session, Said("user", text))

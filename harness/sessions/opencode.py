@@ -160,6 +160,7 @@ class OpencodeReader:
         if role not in ("user", "assistant"):
             self.found.skip(OTHER_FORM)
             return
+        self.found.at = read_time(as_dict(message.get("time")).get("created"))
         for part in map(as_dict, parts):
             kind = part.get("type")
             if part.get("synthetic") is True or part.get("ignored") is True:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
@@ -22,10 +22,11 @@ OTHER_FORM = "a message of another form"
 
 @dataclass(frozen=True)
 class Said:
-    """A text of the user's or the model's."""
+    """A text of the user's or the model's. `at`: when, if that is recorded."""
 
     role: Literal["user", "assistant"]
     text: str
+    at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,14 @@ class Heading:
 
 @dataclass
 class Found:
-    """What was found in one file: parts by session, and what was left out of it."""
+    """What was found in one file: parts by session, and what was left out of it.
+
+    Attributes:
+        at: When the message that is read was said. None: that is not recorded.
+    """
 
     program: str
+    at: datetime | None = None
     parts: list[tuple[str, Part]] = field(default_factory=list)
     headings: dict[str, Heading] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -88,8 +94,10 @@ class Found:
         return self.headings.setdefault(session, Heading(self.program, session))
 
     def add(self, session: str, part: Part) -> None:
-        if isinstance(part, Said) and not part.text.strip():
-            return
+        if isinstance(part, Said):
+            if not part.text.strip():
+                return
+            part = replace(part, at=self.at)
         self.heading(session)
         self.parts.append((session, part))
 
@@ -131,6 +139,14 @@ class Form(Protocol):
     def open(self, file: Path) -> Reader: ...
 
 
+def _read_moment(text: str) -> datetime | None:
+    moment = parse_moment(text)
+    try:
+        return moment and moment.astimezone(UTC)
+    except OverflowError:
+        return None
+
+
 def as_dict(value: Any) -> dict[str, Any]:
     """The value, or an empty one in place of what is no object."""
     return value if isinstance(value, dict) else {}
@@ -145,10 +161,10 @@ def as_text(value: Any) -> str:
 
 
 def read_time(value: Any) -> datetime | None:
-    """ISO 8601, or seconds, milliseconds or nanoseconds since 1970, as a number or a text."""
+    """ISO 8601, or seconds, milliseconds or nanoseconds since 1970, as a number or a text. In UTC."""
     if isinstance(value, str):
         if not value.isdecimal():
-            return parse_moment(value)
+            return _read_moment(value)
         value = int(value) if len(value) < 20 else None
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None

@@ -69,10 +69,10 @@ class SpansReader:
         if not session or not (given or made):
             self.found.skip("a span without messages" if session else NO_MESSAGE)
             return
+        self.found.at = at = read_time(span.get("startTimeUnixNano"))
         for message in self._list_new(session, given, made):
             self._read_message(session, as_dict(message))
         if session in self.found.headings:
-            at = read_time(span.get("startTimeUnixNano"))
             names = {
                 "branch": "vcs.ref.head.name",
                 "commit": "vcs.ref.head.revision",

@@ -95,17 +95,18 @@ class Draft:
 def _compose(parts: Sequence[Part], left_out: Counter[str]) -> tuple[Message, ...]:
     answers, number = _pair(parts, left_out), 0
     messages = list[Message]()
-    text, calls = "", list[tuple[ToolCall, str | None]]()
+    said, calls = Said("assistant", ""), list[tuple[ToolCall, str | None]]()
 
     def flush() -> None:
-        nonlocal text, calls
-        if text or calls:
-            messages.append(Message(role="assistant", content=text, tool_calls=tuple(each for each, _ in calls)))
+        nonlocal said, calls
+        if said.text or calls:
+            called = tuple(each for each, _ in calls)
+            messages.append(Message(role=said.role, content=said.text, at=said.at, tool_calls=called))
         for call, answer in calls:
             if answer is None:
                 left_out["the answer of a tool, which is not recorded"] += 1
             messages.append(Message(role="tool", content=answer or "", tool_call_id=call.id))
-        text, calls = "", []
+        said, calls = Said("assistant", ""), []
 
     for at, part in enumerate(parts):
         if isinstance(part, Called):
@@ -115,9 +116,9 @@ def _compose(parts: Sequence[Part], left_out: Counter[str]) -> tuple[Message, ..
         elif isinstance(part, Said):
             flush()
             if part.role == "assistant":
-                text = part.text
+                said = part
             else:
-                messages.append(Message(role="user", content=part.text))
+                messages.append(Message(role="user", content=part.text, at=part.at))
     flush()
     return tuple(messages)
 
@@ -161,7 +162,7 @@ def prepare(part: Part) -> Part:
         return clean(_cut(text, most, BESIDE))
 
     if isinstance(part, Said):
-        return Said(part.role, prepared(part.text, SAID))
+        return replace(part, text=prepared(part.text, SAID))
     if isinstance(part, Answered):
         return Answered(part.id, prepared(part.text, TOOL))
     return Called(part.id, prepared(part.name, TOOL), prepared(part.arguments, TOOL))
@@ -181,7 +182,7 @@ def _clean(part: Part, secrets: Secrets, left_out: Counter[str]) -> Part:
 
     part = prepare(part)
     if isinstance(part, Said):
-        return Said(part.role, kept(part.text, SAID))
+        return replace(part, text=kept(part.text, SAID))
     if isinstance(part, Answered):
         return Answered(part.id, kept(part.text, TOOL))
     return Called(part.id, secrets.redact(part.name)[:100], kept(part.arguments, TOOL))
@@ -201,6 +202,8 @@ def _write_message(message: Message) -> Iterator[str]:
     yield f'[[messages]]\nrole = "{message.role}"'
     if message.tool_call_id is not None:
         yield f'tool_call_id = "{message.tool_call_id}"'
+    if message.at is not None:
+        yield f"at = {message.at.isoformat()}"
     yield f"content = {_quote(message.content)}"
     for call in message.tool_calls:
         yield f'\n[[messages.tool_calls]]\nid = "{call.id}"\n[messages.tool_calls.function]'

@@ -34,7 +34,7 @@ def live_long(foreign: Foreign) -> None:
 
 
 def write_sessions(folder: Path, *said: tuple[str, str, str, str]) -> Path:
-    """Sessions of an import: id, day, repository, what its user said."""
+    """Sessions of an import: id, day, repository, what its user said, a line a message; `@DAY` begins a dated one."""
     (folder / "sessions").mkdir(parents=True)
     rows: list[dict[str, Any]] = []
     for name, day, repository, text in said:
@@ -44,8 +44,12 @@ def write_sessions(folder: Path, *said: tuple[str, str, str, str]) -> Path:
                 "file": "f", "repository": repository, "branch": "", "commit": "", "messages": 1,
             }
         )  # fmt: skip
-        message = f'[[messages]]\nrole = "user"\ncontent = {json.dumps(text)}\n'
-        (folder / "sessions" / f"{name}.toml").write_text(message)
+        messages = ""
+        for line in text.splitlines():
+            own, _, words = line.rpartition("@")[2].partition(" ") if line.startswith("@") else ("", "", line)
+            dated = f"at = {own}T09:00:00Z\n" if own else ""
+            messages += f'[[messages]]\nrole = "user"\n{dated}content = {json.dumps(words)}\n'
+        (folder / "sessions" / f"{name}.toml").write_text(messages)
     (folder / "sessions.json").write_text(json.dumps({"schema": 1, "secrets": 0, "sessions": rows}))
     return folder
 
@@ -87,6 +91,27 @@ def test_only_what_a_session_said_before_it_changed_is_told(foreign: Foreign, tm
     assert {"harborline", "3", "7", "40", "65"} <= forms and forms.isdisjoint({"0.5", "2.5"})
     decided = {each.right.value for _, job in story.jobs() for each in job.decisions}
     assert {"kestrelway", "7", "65"} <= decided
+
+
+def test_a_value_is_told_at_the_time_of_its_message_which_counts_from_one(foreign: Foreign, tmp_path: Path) -> None:
+    live_long(foreign)
+    sessions = write_sessions(
+        tmp_path / "sessions",
+        (
+            "long",
+            "2025-01-15",
+            "",
+            "Hello.\n@2026-02-15 Leave RETRIES at 3.\nThe wait has a pause of 0.5.\nBudget: 40.",
+        ),
+        ("late", "2026-01-15", "", "@2026-02-15 The lane is harborline.\nStill, harborline is the lane."),
+    )
+    code, said = run(foreign.path, "--to", tmp_path / "suite", "--sessions", sessions, "--min-worth", "1")
+    assert code == 0, said
+    report = json.loads((tmp_path / "suite" / "mined.json").read_text())
+    told = [each for candidate in report["candidates"] for each in candidate["told"]]
+    assert sorted((each["session"], each["message"], each["value"]) for each in told) == [
+        ("long", 2, "3"), ("long", 3, "0.5"), ("long", 4, "40"),
+    ]  # fmt: skip
 
 
 def test_sessions_that_said_nothing_of_it_and_no_sessions_are_one_line(foreign: Foreign, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,44 @@ def test_time_and_place_are_those_of_the_recording(tmp_path: Path, name: str) ->
     _, [session] = read(WRITERS[name](tmp_path), tmp_path / "out")
     assert (session.entry.dated, f"{session.entry.at:%Y-%m-%d %H:%M}") == ("recorded", "2026-02-03 09:00")
     assert session.entry.repository == ("" if name == "codex, old" else "harbour")
+
+
+TIMED = ("claude-code", "codex", "qwen-code", "gemini-cli", "gemini-cli, old", "spans")
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_message_has_its_own_time_where_one_is_recorded(tmp_path: Path, name: str) -> None:
+    _, [session] = read(WRITERS[name](tmp_path), tmp_path / "out")
+    times = {each.at and f"{each.at:%Y-%m-%d %H:%M}" for each in session.messages if each.role == "user"}
+    assert times == {"2026-02-03 09:00" if name in TIMED else None}
+
+
+def test_messages_of_one_session_keep_times_of_different_days(tmp_path: Path) -> None:
+    days = [f"2026-02-{day:02}T09:00:00+00:00" for day in (3, 4, 5)]
+    (tmp_path / "s.jsonl").write_text(
+        lines(
+            [
+                claude_line("user", RULE, timestamp=days[0]),
+                claude_line("assistant", "Yes.", timestamp=days[1].replace("T09:00:00+00:00", "T11:00:00+02:00")),
+                claude_line("user", ASKED, timestamp=days[2]),
+                claude_line("user", RULE, timestamp="0001-01-01T00:00:00+05:00"),
+            ]
+        )
+    )
+    told = {"messages": [{"role": "user", "content": day, "timestamp": day} for day in days]}
+    (tmp_path / "t.json").write_text(json.dumps(told))
+    exported = json.loads(recorded.write_opencode_export(tmp_path).read_text())
+    for each, day in zip(exported["messages"], (*days, days[2]), strict=True):
+        each["info"]["time"] = {"created": int(datetime.fromisoformat(day).timestamp() * 1000)}
+    (tmp_path / "export.json").write_text(json.dumps(exported))
+    _, sessions = read(tmp_path, tmp_path / "out")
+    found = {
+        each.entry.program: [
+            message.at and message.at.isoformat() for message in each.messages if message.role != "tool"
+        ]
+        for each in sessions
+    }
+    assert found == {"claude-code": [*days, None], "messages": days, "opencode": [days[0], None, days[2], days[2]]}
 
 
 def test_calls_side_by_side_stand_together_with_their_own_answers(tmp_path: Path) -> None:
