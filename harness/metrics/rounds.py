@@ -89,8 +89,15 @@ def tokens_of_rounds(view: View) -> Measure:
     return amount(first.value + spent, first.of, first.known if complete else "at-least")
 
 
+def reached_model(view: View, event: Round) -> bool:
+    """Whether its model answered at all; who asks none has none to reach. The end of a program is no answer."""
+    calls = view.log.calls(event)
+    return not calls or any(call.prompt_tokens and call.outcome not in ("failed", "timed-out") for call in calls)
+
+
 def repeated_corrections(view: View) -> Measure:
-    """A correction is about a fact: that which leads to what is right."""
+    """A correction is about a fact: that which leads to what is right. Where no model was reached, nobody heard it, and
+    nobody repeats it."""
     if view.log.trial.rounds == 1:
         return not_applicable(ONE)
     played, told = list_rounds(view), dict[str, str]()
@@ -99,12 +106,13 @@ def repeated_corrections(view: View) -> Measure:
     for session, job in view.scenario.jobs():
         rounds = played.get(job.id, ())
         wrong = [list_wrong(job, event) for _, event in rounds]
+        reached = [reached_model(view, event) for _, event in rounds]
         for decision in job.decisions:
             fact = decision.right.fact
-            if told.get(fact, session.id) != session.id:
+            if told.get(fact, session.id) != session.id and reached[0]:
                 chances += 1
                 again += [f"L{rounds[0][0]}"] if decision.id in wrong[0] else []
-        corrected = {name for names in wrong[:-1] for name in names}
+        corrected = {name for names, heard in zip(wrong, reached[1:], strict=False) if heard for name in names}
         for decision in job.decisions:
             if decision.id in corrected:
                 told.setdefault(decision.right.fact, session.id)
@@ -131,7 +139,8 @@ METRICS: tuple[StoryMetric, ...] = (
     metric(
         REPEATED, "lower", "proportion",
         "decisions wrong in the first round of their job although an earlier session was corrected on the same fact / "
-        "decisions whose right fact an earlier session was corrected on", repeated_corrections,
+        "decisions whose right fact an earlier session was corrected on; rounds in which a program never reached its "
+        "model count for neither", repeated_corrections, version=2,
         reads=True, cold=True, whole=True,
         aside=f"{_MANY}the columns are of the first round", words=Words(WORK, 28),
         label="corrections repeated",

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from harness.adapter import CAPABILITIES, Hit, Item, Layer, Scope, Source
 from harness.log.blobs import Blobs
-from harness.log.calls import Draft
+from harness.log.calls import Draft, ModelCall
 from harness.log.events import (
     Closed,
     Corrected,
@@ -268,6 +268,7 @@ class Tape:
         exit: int = 0,
         number: int = 1,
         visible: int | None = None,
+        calls: Sequence[ModelCall] | None = None,
     ) -> Tape:
         """Decisions and what their checks see, in a round of a job. A read is (path, digest, tokens); `visible` is the
         exit code of a visible test."""
@@ -300,6 +301,7 @@ class Tape:
                     Check(decision=key, command=("true",), exit=exit, value=value, output="")
                     for key, value in values.items()
                 ),
+                calls=None if calls is None else tuple(calls),
             )
         )
 

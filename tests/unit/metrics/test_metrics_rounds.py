@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from harness.log.calls import ModelCall
 from harness.metrics.rounds import ONE
 from harness.model.trial import Measured
 from tests.support.logs import Tape
@@ -83,6 +86,40 @@ def test_a_last_round_that_nobody_reviewed_corrected_nothing(tmp_path: Path) -> 
     work(made, "order", STALE, STALE, {"tool": "alphadeploy", "port": None})
     work(made, "drill", OPEN, RIGHT)
     assert counts(measures(made)["repeated_corrections"]) == (1, 1)
+
+
+ENDED = ModelCall(decision="", prompt="", outcome="failed", why="exit 1: it ended by itself, after 0 steps")
+FAILED = ModelCall(decision="", prompt="Do it.", outcome="failed", why="502", prompt_tokens=3)
+ANSWERED = ModelCall(decision="", prompt="Do it.", outcome="acted", prompt_tokens=3)
+FINISHED = ModelCall(decision="", prompt="", outcome="finished")
+
+
+@pytest.mark.parametrize(
+    ("calls", "of"),
+    [
+        ((ENDED,), None),
+        ((FAILED, FAILED, ENDED), None),
+        ((FAILED, FINISHED), None),
+        ((FAILED, ANSWERED, ENDED), (1, 1)),
+        ((ANSWERED, FINISHED), (1, 1)),
+    ],
+)
+def test_a_program_that_never_reached_its_model_repeats_nothing(
+    tmp_path: Path, calls: tuple[ModelCall, ...], of: tuple[int, int] | None
+) -> None:
+    made = tape(tmp_path)
+    work(made, "order", STALE, RIGHT)
+    work(made, "drill", OPEN, RIGHT, calls=calls)
+    found = measures(made)["repeated_corrections"]
+    assert found.status == "not-applicable" if of is None else counts(found) == of
+
+
+def test_who_did_not_reach_a_model_heard_no_correction(tmp_path: Path) -> None:
+    made = tape(tmp_path)
+    work(made, "order", STALE)
+    made.work("order", STALE, policy="model", number=2, calls=(ENDED,))
+    work(made, "drill", OPEN, RIGHT)
+    assert measures(made)["repeated_corrections"].status == "not-applicable"
 
 
 def test_tokens_of_all_rounds_hold_their_questions_to_the_memory(tmp_path: Path) -> None:
