@@ -23,6 +23,7 @@ def problems(scenario: Scenario) -> Iterator[str]:
         for at, message in enumerate(session.transcript, 1):
             yield from (f"{key}.messages.{at}: {problem}" for problem in _find_slips(scenario, message))
         yield from (f"{key}: {problem}" for problem in _find_untold(scenario, session))
+    yield from _find_unknowable(scenario)
 
 
 def _find_slips(scenario: Scenario, message: Message) -> Iterator[str]:
@@ -50,6 +51,36 @@ def _find_untold(scenario: Scenario, session: Session) -> Iterator[str]:
             for name in text.asserts:
                 if name not in spoken:
                     yield f"no message speaks of fact '{name}', which a remark of the session asserts"
+
+
+def _find_unknowable(scenario: Scenario) -> Iterator[str]:
+    """Facts that answer a question or lead astray, and that nobody can know: neither a message nor the repository says
+    them. Of those that a session learns `_find_untold` says it, of those that nothing asks for the loader.
+    """
+    told = {name for session in scenario.sessions for message in session.transcript for name in message.tells}
+    spoken = {name for session in scenario.sessions for message in session.transcript for name in message.anchored}
+    learnt = {name for _, step in scenario.steps() if isinstance(step, Learn) for name in step.facts}
+    wanted, led = dict(_list_wanted(scenario)), dict(_list_leading(scenario))
+    for fact in scenario.facts:
+        if fact.source is not None or fact.id in learnt:
+            continue
+        if fact.id in wanted and fact.id not in told:
+            yield f"facts.{fact.id}: no message tells it and it has no source, but it is {wanted[fact.id]}"
+        elif fact.id in led and fact.id not in spoken:
+            yield f"facts.{fact.id}: no message speaks of it and it has no source, but it is {led[fact.id]}"
+
+
+def _list_wanted(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    for _, probe in scenario.probes():
+        yield from ((name, f"gold of probe '{probe.id}'") for name in probe.gold)
+    for _, job in scenario.jobs():
+        yield from ((each.right.fact, f"behind the right option of {job.id}.{each.id}") for each in job.decisions)
+
+
+def _list_leading(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    for _, job in scenario.jobs():
+        for each in job.decisions:
+            yield from ((one.fact, f"behind option '{one.value}' of {job.id}.{each.id}") for one in each.options)
 
 
 def _carries(fact: Fact, messages: list[Message]) -> bool:

@@ -212,6 +212,40 @@ def test_what_is_wrong_with_a_transcript_is_said_in_one_line(deep: DeepHouse, na
     assert all("\n" not in line for line in found)
 
 
+PROBE = '{do = "probe", id = "fee", ask = {plain = "How much is it?"}}'
+LEARNT, GOLD = '{do = "learn", facts = ["fee-old"]}', PROBE.replace('"}}', '"}, gold = ["fee-old"]}')
+NOBODY = "it has no source, but it is"
+UNKNOWABLE = {
+    "right": ('{do = "learn", facts = ["fee-new"]}', PROBE, {"larkspur": "the new one", '"fee-new"': ""},
+              f"facts.fee-new: no message tells it and {NOBODY} behind the right option of charge.charge"),
+    "mentioned": ('{do = "learn", facts = ["fee-new"]}', PROBE, {'tells = ["fee-new"]': 'mentions = ["fee-new"]'},
+                  f"facts.fee-new: no message tells it and {NOBODY} behind the right option of charge.charge"),
+    "stale": (LEARNT, PROBE, {"dockleaf": "the usual", '"fee-old"': ""},
+              f"facts.fee-old: no message speaks of it and {NOBODY} behind option 'dockleaf' of charge.charge"),
+    "gold": (LEARNT, GOLD, {'tells = ["fee-old"]': 'mentions = ["fee-old"]'},
+             f"facts.fee-old: no message tells it and {NOBODY} gold of probe 'fee'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNKNOWABLE)
+def test_a_fact_that_nobody_learns_and_no_message_says_is_named_with_what_needs_it(deep: DeepHouse, name: str) -> None:
+    learnt, instead, words, reason = UNKNOWABLE[name]
+    for session, text in SESSIONS.items():
+        for old, new in words.items():
+            text = text.replace(old, new)
+        (deep.beside / f"{session}.toml").write_text(text)
+    assert learnt in STORY
+    assert deep.problems(STORY.replace(learnt, instead)) == [reason]
+
+
+def test_a_fact_of_a_chain_that_no_message_says_is_named(deep: DeepHouse) -> None:
+    third = STORY[STORY.index('[[facts]]\nid = "fee-new"') : STORY.index("[[sessions]]")]
+    for old, new in {"fee-new": "fee-next", "fee-old": "fee-new", "larkspur": "teasel", "01-02": "01-08"}.items():
+        third = third.replace(old, new)
+    [problem] = deep.problems(STORY.replace("[[sessions]]", f"{third}[[sessions]]", 1))
+    assert problem.startswith("facts.fee-next: is never learnt")
+
+
 def test_files_beside_a_story_that_are_missing_or_belong_to_nothing_are_named(deep: DeepHouse) -> None:
     (deep.beside / "hidden" / "charge.py").unlink()
     (deep.beside / "sunday.toml").write_text(SESSIONS["friday"])
