@@ -23,11 +23,17 @@ def problems(scenario: Scenario) -> Iterator[str]:
         for at, message in enumerate(session.transcript, 1):
             yield from (f"{key}.messages.{at}: {problem}" for problem in _find_slips(scenario, message))
         yield from (f"{key}: {problem}" for problem in _find_untold(scenario, session))
+    yield from _find_early(scenario)
     yield from _find_unknowable(scenario)
 
 
 def _find_slips(scenario: Scenario, message: Message) -> Iterator[str]:
-    """Facts that a message carries without an anchor, and canaries of no fact."""
+    """Facts that a message carries without an anchor, canaries of no fact, and what is no message as it was sent."""
+    for call in message.tool_calls:
+        if why := call.function.explain_broken():
+            yield f"the arguments of tool call '{call.id}' are not JSON: {why}"
+    for name in sorted({*message.tells} & {*message.retracts}):
+        yield f"tells and retracts fact '{name}'; what holds after it is the one or the other"
     for name in sorted(message.marked):
         if name not in scenario.by_id or not scenario.by_id[name].erasable:
             yield f"holds the canary of '{name}', which is no fact with a canary"
@@ -51,6 +57,25 @@ def _find_untold(scenario: Scenario, session: Session) -> Iterator[str]:
             for name in text.asserts:
                 if name not in spoken:
                     yield f"no message speaks of fact '{name}', which a remark of the session asserts"
+
+
+def _find_early(scenario: Scenario) -> Iterator[str]:
+    """Messages that tell a fact before it holds, or take back what is first told later.
+
+    A message may deny what somebody mentioned, and what the repository says: then the fact may be told afterwards.
+    """
+    told = {name for session in scenario.sessions for message in session.transcript for name in message.tells}
+    known = {fact.id for fact in scenario.facts if fact.source is not None}
+    for session in scenario.sessions:
+        for at, message in enumerate(session.transcript, 1):
+            key = f"transcripts.{session.id}.messages.{at}"
+            for name in message.tells:
+                if session.at < (since := scenario.by_id[name].since):
+                    yield f"{key}: tells fact '{name}', which holds only since {since}"
+            for name in message.retracts:
+                if name in told - known - {*message.tells}:
+                    yield f"{key}: retracts fact '{name}', which is first told later"
+            known |= message.anchored
 
 
 def _find_unknowable(scenario: Scenario) -> Iterator[str]:

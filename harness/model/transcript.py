@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
@@ -18,6 +19,15 @@ MARKED = re.compile(r"\{canary:([a-z0-9-]+)\}")
 class FunctionCall(Model):
     name: str
     arguments: str
+
+    def explain_broken(self) -> str | None:
+        """Why its arguments are no object of JSON, as where they were cut. Sessions that were recorded may be so."""
+        try:
+            return None if isinstance(json.loads(self.arguments), dict) else "no object"
+        except json.JSONDecodeError as error:
+            return f"{error.msg}, character {error.pos + 1} of {len(self.arguments)}"
+        except (ValueError, RecursionError) as error:  # a number or a nesting beyond what Python reads
+            return str(error)
 
 
 class ToolCall(Model):

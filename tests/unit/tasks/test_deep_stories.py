@@ -198,6 +198,16 @@ BROKEN = {
     "empty": ("friday", "go on", " ", "transcripts.friday.messages.1: content: says nothing"),
     "no TOML": ("friday", "[[messages]]", "[[messages", "transcripts.friday.file: is not TOML: "),
     "other keys": ("friday", "[[messages]]", "notes = 1\n[[messages]]", "transcripts.friday.notes: unknown key"),
+    "cut arguments": ("monday", 'cat shop.py"}', "cat sh", "messages.2: the arguments of tool call 'c1' are not JSON"),
+    "other arguments": ("monday", '{"command": "cat shop.py"}', '["ls"]', "call 'c1' are not JSON: no object"),
+    "no arguments": ("monday", '{"command": "cat shop.py"}', "", "not JSON: Expecting value, character 1 of 0"),
+    "too deep": ("monday", '{"command": "cat shop.py"}', "[" * 100_000, "messages.2: the arguments of tool call"),
+    "both": ("tuesday", 'tells = ["fee-new"]', 'tells = ["fee-new", "fee-old"]',
+             "transcripts.tuesday.messages.1: tells and retracts fact 'fee-old'; what holds after it is the one or"),
+    "told too early": ("monday", 'tells = ["fee-old"]', 'tells = ["fee-old", "fee-new"]',
+                       "transcripts.monday.messages.4: tells fact 'fee-new', which holds only since 2024-01-02 10:00"),
+    "taken back too early": ("monday", 'mentions = ["fee-old"]', 'retracts = ["fee-old"]',
+                             "transcripts.monday.messages.1: retracts fact 'fee-old', which is first told later"),
     "a strange canary": ("friday", "go on", "{canary:fee-old}", "no fact with a canary"),
 }  # fmt: skip
 
@@ -208,8 +218,15 @@ def test_what_is_wrong_with_a_transcript_is_said_in_one_line(deep: DeepHouse, na
     assert old in SESSIONS[session]
     (deep.beside / f"{session}.toml").write_text(SESSIONS[session].replace(old, new))
     found = deep.problems(STORY)
-    assert any(reason in line for line in found), found
+    assert len([line for line in found if reason in line]) == 1, found
     assert all("\n" not in line for line in found)
+
+
+def test_what_somebody_mentioned_may_be_denied_before_it_is_told(deep: DeepHouse) -> None:
+    denied = '[[messages]]\nrole = "user"\ncontent = "no, not dockleaf"\nretracts = ["fee-old"]\n'
+    told = SESSIONS["monday"].rindex("[[messages]]")
+    (deep.beside / "monday.toml").write_text(f"{SESSIONS['monday'][:told]}{denied}{SESSIONS['monday'][told:]}")
+    assert deep.problems(STORY) == []
 
 
 PROBE = '{do = "probe", id = "fee", ask = {plain = "How much is it?"}}'
