@@ -23,6 +23,7 @@ from harness.cli.common import (
     open_run,
     open_terminal,
     say,
+    say_left_out,
     shorten,
     spell,
     stop,
@@ -46,6 +47,7 @@ def list_(split: Any, held_seed: int, backends: tuple[str, ...], everyone: bool,
     from harness.backend import interpreters, registry
     from harness.backend.client import MemoryFault
     from harness.cli import capabilities, listing
+    from harness.repo import programs
     from tasks import suite
 
     if everyone:
@@ -62,6 +64,8 @@ def list_(split: Any, held_seed: int, backends: tuple[str, ...], everyone: bool,
 
     stories = [story for story, _ in load_stories(tasks, fixtures, (), split, held_seed)]
     listing.show(stories, suite.identity(stories, tasks, split, held_seed), open_terminal())
+    if lacking := {story.id: missing for story in stories if (missing := programs.find_missing(story))}:
+        tell(f"cannot run here: {programs.describe_missing(lacking)}")
     for word, control in (("backends", False), ("controls", True)):
         names = [name for name, entry in registry.list_adapters().items() if entry.control is control]
         click.echo(f"{word}: {', '.join(names)}")
@@ -147,8 +151,9 @@ def selftest() -> None:
 def selftest_suite(names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
     """Prove the scenarios: no control wins, no check is fooled.
 
-    Takes some minutes.
+    Takes some minutes. A story whose programs are not installed is left out: then it exits with 3.
     """
+    from harness.repo import programs
     from harness.selftest import separability, suite, table
     from tasks import loader
 
@@ -160,11 +165,16 @@ def selftest_suite(names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
         proven = suite.prove(files, fixtures, paths.cache_root())
     except separability.MissingError as error:
         stop(error, COULD_NOT_RUN)
+    except programs.ProgramsError as error:
+        stop(error)
+    left_out = proven.left_out
     table.show(proven, open_terminal())
     for breach in proven.breaches:
         say(breach)
-    click.echo(f"{len(files)} scenarios, {len(proven.breaches)} breaches")
-    sys.exit(FAILED if proven.breaches else GOOD)
+    say_left_out(left_out)
+    ended = f"{len(files) - len(left_out)} scenarios, {len(proven.breaches)} breaches"
+    tell(f"{ended}, {len(left_out)} left out: {programs.describe_missing(left_out)}" if left_out else ended)
+    sys.exit(FAILED if proven.breaches else COULD_NOT_RUN if left_out else GOOD)
 
 
 @selftest.command(name="measures")

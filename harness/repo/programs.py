@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from harness.model.scenario import Scenario
@@ -51,6 +52,24 @@ def find_environment() -> Path | None:
 
 
 def find_missing(scenario: Scenario) -> list[str]:
-    """The programs that a story needs and that its commands would not find here. Raises ProgramsError."""
+    """The programs that a story needs, by what it says or by what its commands begin with, and that these would not
+    find here. No job can bring one along: the PATH leads to no folder of its work tree. Raises ProgramsError.
+    """
     path = list_path()
-    return [name for name in scenario.needs if shutil.which(name, path=path) is None]
+    wanted = dict.fromkeys([*scenario.needs, *_list_commands(scenario)])
+    return [name for name in wanted if shutil.which(name, path=path) is None]
+
+
+def _list_commands(scenario: Scenario) -> Iterator[str]:
+    for _, job in scenario.jobs():
+        for words in (*job.run, *job.visible, *(decision.check for decision in job.decisions)):
+            if os.sep not in words[0]:  # else it is a file, which the job may have to make
+                yield words[0]
+
+
+def describe_missing(lacking: Mapping[str, Sequence[str]]) -> str:
+    """The stories that cannot run here, each with its programs that are not there."""
+    return ", ".join(
+        f"{name} ({' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing)"
+        for name, missing in lacking.items()
+    )

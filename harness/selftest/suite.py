@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.compare.comparisons import find_dominated
@@ -71,7 +71,11 @@ class ScenarioRow:
 
 @dataclass(frozen=True)
 class SelfTest:
-    """All rows, what must be mended, and what is worth knowing."""
+    """All rows, what must be mended, and what is worth knowing.
+
+    Attributes:
+        left_out: Story that was not proven -> the programs that it needs and that are not installed here.
+    """
 
     rows: tuple[ScenarioRow, ...]
     breaches: tuple[Breach, ...]
@@ -79,20 +83,21 @@ class SelfTest:
     chance: pool_baselines.Chance | None
     apart: tuple[separability.Apart, ...] = ()
     gains: tuple[cheats.Gain, ...] = ()
+    left_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | None = None) -> SelfTest:
     """Proves the scenarios of these files, side by side."""
     if len(files) >= ENOUGH and not all(file.absolute().parent.name == MINED for file in files):
         separability.require_classifier()
-    work_trees, breaches, proofs, unproven = WorkTrees(), [], [], list[Breach]()
+    work_trees, breaches, proofs, left_out = WorkTrees(), [], [], dict[str, Sequence[str]]()
     for file in files:
         if problems := loader.validate(file, fixtures, cache):
             breaches += [_report_broken(file, line) for line in problems]
         else:
             ((scenario, repo),) = loader.load([file], fixtures, cache)
             if missing := find_missing(scenario):
-                unproven.append(_report_missing(file, missing))
+                left_out[scenario.id] = missing
             else:
                 proofs.append(ScenarioProof(file, scenario, repo))
     with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="proof") as pool:
@@ -104,8 +109,8 @@ def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | Non
     for each in proofs:
         breaches += each.breaches
     breaches += [*judge(rows, drawn), *_check_alike(apart, gains)]
-    notes = (*unproven, *(note for each in proofs for note in each.notes))
-    return SelfTest(tuple(rows), tuple(breaches), notes, drawn, tuple(apart), tuple(gains))
+    notes = tuple(note for each in proofs for note in each.notes)
+    return SelfTest(tuple(rows), tuple(breaches), notes, drawn, tuple(apart), tuple(gains), left_out)
 
 
 def validate(files: Sequence[Path], fixtures: Path, cache: Path) -> list[str]:

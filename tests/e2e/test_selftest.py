@@ -31,6 +31,13 @@ def test_a_private_suite_begins_with_a_new_scenario_and_is_judged(cli: Cli, tmp_
         assert any(said.startswith(f"coldwarm: {line}") for said in bad.stderr.splitlines())
     assert cli("new", "scenario", "rename/sound", "--tasks", tasks, "--fixture", "storefront").returncode == 2
 
+    dead.unlink()
+    fooled.write_text(text.replace("schema = 1", 'schema = 1\nneeds = ["no-such-node"]', 1))
+    part = cli("selftest", "suite", "--tasks", tasks)
+    assert part.returncode == 3 and part.stdout.splitlines()[-1] == (
+        "1 scenarios, 0 breaches, 1 left out: preference/fooled (no-such-node is missing)"
+    )
+
 
 @pytest.mark.slow
 def test_list_counts_what_a_suite_holds_by_split(cli: Cli) -> None:

@@ -26,7 +26,7 @@ def story(tmp_path: Path) -> Path:
         ),
         ("read().strip())", "read().strip()[1:])", "jobs.request.reviewer.check: prints 'esk-redstart'"),
         ('["python3", "-c", "print', '["python3", "-c", "prlnt', "jobs.request.reviewer.check: prints nothing (exit"),
-        ('check = ["python3",', 'check = ["no-such-program",', "jobs.request.reviewer.check: prints nothing"),
+        ('check = ["python3",', 'check = ["no-such-program",', "needs: not proven: its tests need no-such-program"),
         ("schema = 1", "schema = 1\ncolour = 3", "colour: unknown key"),
     ],
 )  # fmt: skip
