@@ -107,7 +107,7 @@ def _pick(asked: set[str], now: Iterable[str], then: Iterable[str]) -> float:
 
 
 def _list_texts(proof: ScenarioProof) -> Mapping[str, list[str]]:
-    """Fact -> the texts in which the story tells it."""
+    """Fact -> the texts in which the story tells it: where none of its steps does, the messages."""
     found: dict[str, list[str]] = {}
     for _, step in proof.scenario.steps():
         if isinstance(step, Learn):
@@ -117,7 +117,12 @@ def _list_texts(proof: ScenarioProof) -> Mapping[str, list[str]]:
             for text in step.texts:
                 for name in text.asserts:
                     found.setdefault(name, []).append(text.text)
-    return found
+    spoken: dict[str, list[str]] = {}
+    for session in proof.scenario.sessions:
+        for message in session.transcript:
+            for name in message.tells:
+                spoken.setdefault(name, []).append(message.text)
+    return {**spoken, **found}
 
 
 def _list_questions(proof: ScenarioProof) -> Iterator[tuple[str, str, str, str]]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from harness.selftest import overlap
 from harness.selftest.overlap import Leaning
 from harness.selftest.proof import ScenarioProof
 from tasks import loader
-from tests.unit.conftest import House
+from tests.unit.conftest import House, Series
+from tests.unit.tasks.test_deep_stories import SESSIONS, STORY, DeepHouse
 
 SOUND = Leaning(current=0, superseded=0, of=5)
 
@@ -34,6 +37,52 @@ def test_a_rare_word_of_one_side_is_counted_to_it(house: House, word: str, curre
     file = house.write(text)
     ((scenario, repo),) = loader.load([file], house.fixtures, house.cache)
     assert overlap.measure_leaning(ScenarioProof(file, scenario, repo))[:2] == (current, superseded)
+
+
+PLANTED = {
+    "current": ("fee-new", "By now larkspur", "tuesday", "larkspur from"),
+    "superseded": ("fee-old", "A fee is", "monday", "yes, dockleaf"),
+}
+"""Side -> its fact, words of what is learnt of it, and words of what is said of it in a session."""
+
+
+def plant(house: DeepHouse, *sides: str, learnt: bool) -> ScenarioProof:
+    """A spoken story in which a rare word of its question stands in what these sides are told by.
+
+    Args:
+        learnt: It stands in a sentence that is learnt; else a message alone tells the fact.
+    """
+    house.story = STORY.replace("How much do we charge?", "How many thimbles do we charge?")
+    for fact, plain, session, said in map(PLANTED.__getitem__, sides):
+        step, probe = (
+            f'{{do = "learn", facts = ["{fact}"]}}',
+            f'{{do = "probe", id = "{fact}", ask = {{plain = "Who?"}}}}',
+        )
+        assert plain in STORY and step in STORY and said in SESSIONS[session]
+        if learnt:
+            house.story = house.story.replace(plain, f"In thimbles: {plain}")
+        else:
+            house.story = house.story.replace(step, probe)
+            (house.beside / f"{session}.toml").write_text(SESSIONS[session].replace(said, f"in thimbles, {said}"))
+    return house.tell()
+
+
+@pytest.mark.parametrize("learnt", [True, False], ids=["learnt", "told in a transcript alone"])
+@pytest.mark.parametrize("side", PLANTED)
+def test_no_question_of_a_spoken_story_may_lean(tmp_path: Path, series: Series, side: str, learnt: bool) -> None:
+    proof = plant(DeepHouse(tmp_path, series), side, learnt=learnt)
+    found = overlap.measure_leaning(proof)
+    assert (found.current, found.superseded, found.of) == ((1, 0, 1) if side == "current" else (0, 1, 1))
+    assert [(breach.key, breach.reason) for breach in proof.breaches] == [
+        ("questions", f"charge.charge (thimbles) shares a rare word with the {side} rule only")
+    ]
+    assert proof.notes == []
+
+
+@pytest.mark.parametrize("learnt", [True, False], ids=["learnt", "told in transcripts alone"])
+def test_a_rare_word_of_both_sides_of_a_spoken_story_is_no_breach(tmp_path: Path, series: Series, learnt: bool) -> None:
+    proof = plant(DeepHouse(tmp_path, series), *PLANTED, learnt=learnt)
+    assert overlap.measure_leaning(proof)[:3] == (0, 0, 1) and proof.breaches == []
 
 
 @pytest.mark.parametrize(("many", "told"), [((10, 10, 100), []), ((0, 5, 100), []), ((0, 6, 100), ["superseded"]),
