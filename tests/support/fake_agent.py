@@ -1,7 +1,8 @@
 """A fake agent program, standard library only: it does as it is told by its first word, in the sandbox of a test.
 
 `work` asks its model until that one uses no tool; its one tool is a shell, with those of a memory server beside it, if
-it is told of one. Its first words are its memory files. Behind a plus stands a name for what `fork` leaves behind.
+it is told of one. Its first words are its memory files. Behind a plus stands a name for what `fork` leaves behind, or
+a port of the machine outside, which `update` and `browse` try to reach.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import subprocess
 import sys
 import time
 import urllib.request
+import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +81,34 @@ def work(url: str, goal: str, memory: str, times: int, model: str) -> None:
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": text})
 
 
+def update(port: str) -> int:
+    """Puts something in its own place, and fetches a newer version."""
+    Path(__file__).write_text("raise SystemExit(9)\n", "utf-8")
+    with suppress(OSError):
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/newest", timeout=5).close()
+        return 0
+    sys.stderr.write("A newer version is required, and could not be fetched.\n")
+    return 4
+
+
+def log_in() -> int:
+    """Asks whoever sits there, and goes when nobody answers."""
+    sys.stdout.write("Not logged in.\nVisit https://login.example.com and paste the code: ")
+    sys.stdout.flush()
+    return 0 if sys.stdin.readline() else 7
+
+
+def browse(port: str) -> int:
+    """Opens a browser, by whatever opens one."""
+    url = f"http://127.0.0.1:{port}/login"
+    webbrowser.open(url)
+    for name in ("xdg-open", "x-www-browser", "www-browser", "sensible-browser"):
+        with suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run([name, url], stdin=subprocess.DEVNULL, capture_output=True, timeout=5)
+    sys.stderr.write("No browser came back with a login.\n")
+    return 5
+
+
 def main(what: str, url: str, goal: str, *rest: str) -> int:
     """What a program may do that goes wrong, and its exit code."""
     sys.stdout.write(f"a fake agent program, told: {what}\n")
@@ -93,6 +124,8 @@ def main(what: str, url: str, goal: str, *rest: str) -> int:
             os.write(1, b"x" * 65536)
     if first == "early":
         return 3
+    if first in ("update", "login", "browse"):
+        return {"update": update, "login": lambda _: log_in(), "browse": browse}[first](more)
     if first in ("work", "fork"):
         work(url, goal, rest[0] if rest else "", 2 if more == "boasts" else 1, "small" if more == "strays" else "fake")
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from harness.metrics.view import Record, View
 from harness.model.scenario import Scenario
 from harness.play.readers import ReaderError
 from harness.repo.checkout import Repo
+from harness.report import progress
 from harness.report.outputs import markdown
 from harness.report.timeline.session import Telling
 from tasks import loader
@@ -359,6 +361,41 @@ def test_who_does_not_do_the_job_has_failed_and_the_story_goes_on(
     assert (last.outcome, last.why) == (outcome, why) and not last.answered
     assert verdict(log) == "unresolved" and count_faults(log) == 1
     assert log.closed and log.closed.status == "complete"
+
+
+WANTS = {
+    "update": "exit 4: it ended by itself, after 0 steps: A newer version is required, and could not be fetched.",
+    "login": "exit 7: it ended by itself, after 0 steps: Visit https://login.example.com and paste the code:",
+    "browse": "exit 5: it ended by itself, after 0 steps: No browser came back with a login.",
+}
+"""What a program wants of a person or of the network outside -> its end."""
+
+
+@pytest.mark.parametrize("what", WANTS)
+def test_who_wants_something_from_outside_gets_nothing_and_its_end_says_what(
+    story: Story, tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opener = tmp_path / "opener"
+    opener.write_text(f"#!/bin/sh\ntouch {tmp_path}/opened\n")
+    opener.chmod(0o755)
+    monkeypatch.setenv("BROWSER", str(opener))
+    monkeypatch.setenv("DISPLAY", ":0")
+    with socket.create_server(("127.0.0.1", 0)) as outside:
+        made = f"{what}+{outside.getsockname()[1]}"
+        log = play(story, tmp_path / "bad", EDIT, what=made, rounds=2)
+        outside.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            outside.accept()
+    assert not (tmp_path / "opened").exists()
+    ends = [log.calls(each) for each in (worked(log), *log.list_events(Corrected))]
+    assert [[each.why for each in calls] for calls in ends] == [[WANTS[what]]] * 2, (
+        "each round is the program as it was"
+    )
+    (fault,) = [each for each in faults.of_trial(log) if each.op == "chat"]
+    assert (fault.count, fault.message) == (2, WANTS[what])
+    assert f"2 calls FAILED: raised in chat: {WANTS[what]}"[:120] in progress.format_line(log)
+    assert verdict(log) == "unresolved" and log.closed and log.closed.status == "complete"
+    assert verdict(play(story, tmp_path / "good", EDIT)) == "right", "another trial goes on"
 
 
 def test_who_never_opens_its_memory_was_not_warm(story: Story, tmp_path: Path) -> None:
