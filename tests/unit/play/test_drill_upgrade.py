@@ -12,12 +12,13 @@ from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics.trust.upgrade import METRICS
 from harness.model.trial import Measured, Selection
 from harness.play import plan as plans
-from harness.play.drills.upgrade import DRILL, plan
+from harness.play.drills.upgrade import DRILL, UPKEEP, plan
 from tests.support.drill_player import drilled, measured
 
 REFERENCE = "adapters.reference:Reference"
 PLANTED = "harness.selftest.planted.upgrading"
 SIZE = 32
+UPKEPT = ("ends_kept_after_upgrade", "history_kept_after_upgrade", "restored_after_upgrade")
 
 
 @given(st.integers(1, 300), st.integers(0, 5))
@@ -25,7 +26,7 @@ def test_a_plan_is_the_same_again_and_has_every_role_in_both_scopes(size: int, s
     made = plan(size, seed)
     assert made == plan(size, seed)
     assert len({piece.canary for piece in made.pieces}) == len({str(p.item.source) for p in made.pieces})
-    assert len(made.pieces) == max(size, 16)
+    assert len(made.pieces) == max(size, 16) + len(made.of(*UPKEEP)) and len(made.of(*UPKEEP)) == 12
     for role in ("kept", "dropped before", "dropped after", "new"):
         assert len({piece.item.scope for piece in made.of(role)}) == 2
 
@@ -47,8 +48,8 @@ def test_a_sound_release_keeps_all_and_measures_everything(sound: Transcript) ->
 def test_the_older_release_writes_both_stores_and_goes_on_with_the_first(tmp_path: Path) -> None:
     told = drilled(tmp_path, DRILL, f"{PLANTED}:RefusesOldStores", SIZE, older=REFERENCE)
     opened = [(event.step, event.fault is None) for _, event in told.of(Handled) if event.what == "opened"]
-    steps = ["written", "taken over", "changed", "reopened"]
-    assert opened[:3] == [(f"control {step}", True) for step in steps if step != "changed"]
+    steps = ["written", "taken over", "changed", "reopened", "restored"]
+    assert opened[:3] == [(f"control {step}", True) for step in steps if step not in ("changed", "restored")]
     assert opened[3:] == [("upgrade written", True), *((f"upgrade {step}", False) for step in steps[1:])]
     assert not [call for _, call in told.of(Called) if call.step.startswith("upgrade") and call.step[8:] != "written"]
 
@@ -65,10 +66,12 @@ def test_a_refusal_fails_with_its_words_and_nothing_is_silent(tmp_path: Path) ->
     ("fault", "flagged"),
     [
         ("LosesDatesOnUpgrade", {"date_kept_after_upgrade"}),
-        ("LeavesTheIndexBehind", {"found_after_upgrade"}),
+        ("LeavesTheIndexBehind", {"found_after_upgrade", "ends_kept_after_upgrade"}),
         ("WritesToTheOldTable", {"written_after_upgrade"}),
         ("RestoresItsBackup", {"deleted_after_upgrade"}),
-        ("OpensOldStoresEmpty", {"kept_after_upgrade", "found_after_upgrade"}),
+        ("OpensOldStoresEmpty", {"kept_after_upgrade", "found_after_upgrade", *UPKEPT}),
+        ("LosesHistoriesOnUpgrade", {"history_kept_after_upgrade"}),
+        ("RestoresNothingAfterUpgrade", {"restored_after_upgrade"}),
     ],
 )
 def test_a_fault_is_flagged_by_its_own_measure_and_called_silent(tmp_path: Path, fault: str, flagged: set[str]) -> None:
