@@ -318,16 +318,6 @@ def test_a_visible_test_that_tells_what_is_right_is_a_breach(deep: DeepHouse, se
     assert {breach.key for breach in told.breaches} == {"jobs.charge.visible"}
 
 
-def test_visible_tests_that_fail_before_the_job_are_a_breach(deep: DeepHouse, series: Series) -> None:
-    telling = (
-        TEST + "\n    def test_fee(self):\n        self.assertIn(getattr(shop, 'fee', lambda n: 1)(1), (0, 5, 7))\n"
-    )
-    series(deep.fixtures / "till", [{"shop.py": LIBRARY, "test_shop.py": telling, "dry.py": DRY_RUN}])
-    told = deep.tell()
-    assert job_checks.judge_checks(told, WorkTrees()) == (0, 1)
-    assert [breach.reason.partition(" exits 1 ")[2][:14] for breach in told.breaches] == ["before the job"]
-
-
 @pytest.mark.parametrize(
     ("hidden", "reason"),
     [
