@@ -52,7 +52,8 @@ def find_all(
     """
     search = partial(_find, cache, seconds, seed, shorten)
     found = list[Find]()
-    for each in map_parts(search, [*faulty.items()], jobs or os.cpu_count() or 1, apart=True, anew=True):
+    processes = jobs or os.cpu_count() or 1
+    for each in map_parts(search, [*faulty.items()], processes, apart=True, anew=True, ahead=len(faulty)):
         found.append(each)
         notify(each)
     return found

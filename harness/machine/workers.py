@@ -34,7 +34,13 @@ SOCKET = len("/listener-12345678")
 
 
 def map_parts(
-    function: Callable[[P], R], parts: Sequence[P], processes: int, *, apart: bool = False, anew: bool = False
+    function: Callable[[P], R],
+    parts: Sequence[P],
+    processes: int,
+    *,
+    apart: bool = False,
+    anew: bool = False,
+    ahead: int = 0,
 ) -> Iterator[R]:
     """What the function makes of each part, in their order. With one process it is this one, part by part as asked for,
     or, `apart`, one whose memory is given back.
@@ -44,6 +50,8 @@ def map_parts(
 
     Args:
         anew: Each process is started by itself, and ends as a program does, with what it has registered for that.
+        ahead: Parts that are begun before what is made of an earlier one was taken, if more than two for each process:
+            where one may take as long as many others, and all results find room.
     """
     count = min(processes, len(parts))
     if count < (1 if apart else 2):
@@ -52,7 +60,8 @@ def map_parts(
     context = get_context("spawn") if anew else _choose_context()
     context.set_forkserver_preload([getattr(function, "func", function).__module__])  # imported once for all
     with ExitStack() as stack:
-        yield from _share([stack.enter_context(_start(context, function)) for _ in range(count)], parts)
+        workers = [stack.enter_context(_start(context, function)) for _ in range(count)]
+        yield from _share(workers, parts, max(ahead, 2 * count))
 
 
 def _choose_context() -> BaseContext:
@@ -85,15 +94,13 @@ def _start(context: Any, function: Callable[[Any], object]) -> Iterator[Connecti
             process.join()
 
 
-def _share(workers: list[Connection], parts: Sequence[P]) -> Iterator[Any]:
-    """Each worker has one part at a time, so that neither side sends while the other one does. No worker is more than a
-    part for each ahead of what has been asked for.
-    """
+def _share(workers: list[Connection], parts: Sequence[P], ahead: int) -> Iterator[Any]:
+    """Each worker has one part at a time, so that neither side sends while the other one does."""
     idle, busy, done = deque(workers), dict[Connection, int](), dict[int, Any]()
     begun = 0
     for number in range(len(parts)):
         while number not in done:
-            while idle and begun < min(len(parts), number + 2 * len(workers)):
+            while idle and begun < min(len(parts), number + ahead):
                 worker = idle.popleft()
                 with _notice_kill(len(workers)):
                     worker.send((parts[begun],))

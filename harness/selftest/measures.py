@@ -112,7 +112,8 @@ def prove(
     bench = Bench(tuple(contenders), cache, fresh)
     found = dict[str, Reached]()
     processes = jobs or (os.cpu_count() or 1) + 1
-    measured = map_parts(partial(_measure, bench), contenders, processes, apart=True, anew=True)
+    every = len(contenders)
+    measured = map_parts(partial(_measure, bench), contenders, processes, apart=True, anew=True, ahead=every)
     for contender, reached in zip(contenders, measured, strict=True):
         found[contender.name] = reached
         notify(contender.name)

@@ -74,6 +74,21 @@ def test_a_process_that_is_started_anew_ends_as_a_program_does(tmp_path: Path) -
     assert [each.read_text() for each in files] == ["ended"] * 3
 
 
+def wait_for(file: Path) -> bool:
+    """The first waits for the last, which the others leave to it."""
+    if file.name == "first":
+        until = time.monotonic() + 20
+        while not file.with_name("last").exists() and time.monotonic() < until:
+            time.sleep(0.01)
+    file.touch()
+    return file.with_name("last").exists()
+
+
+def test_a_part_that_takes_long_stops_no_others_where_all_may_be_ahead(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("first", *map(str, range(8)), "last")]
+    assert next(map_parts(wait_for, files, 2, ahead=len(files)))
+
+
 def double(part: int) -> int:
     time.sleep(0.02 * (part % 3 == 0))
     return 2 * part
