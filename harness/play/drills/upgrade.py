@@ -138,7 +138,8 @@ def _restore(stage: DrillSession, turn: Pass, mark: str | None) -> None:
         stage.settle(step, turn)
         _list(stage, step, turn)
         _ask(stage, step, stage.plan.of("new"), turn)
-    stage.close(step, turn)
+    if stage.is_open(turn):
+        stage.close(step, turn)
 
 
 def _open(stage: DrillSession, step: str, turn: Pass) -> None:

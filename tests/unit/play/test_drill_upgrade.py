@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,8 @@ from harness.log.transcript import Called, Handled, Transcript
 from harness.metrics.trust.upgrade import METRICS
 from harness.model.trial import Measured, Selection
 from harness.play import plan as plans
+from harness.play.drills import upgrade
+from harness.play.drills.stage import DrillSession
 from harness.play.drills.upgrade import DRILL, UPKEEP, plan
 from tests.support.drill_player import drilled, measured
 
@@ -59,6 +62,20 @@ def test_a_refusal_fails_with_its_words_and_nothing_is_silent(tmp_path: Path) ->
     assert found["silently_wrong_after_upgrade"].status == "measured"
     assert {found[name].status for name in found if "silently" not in name} == {"failed", "not-applicable"}
     assert found["kept_after_upgrade"].receipts
+
+
+class FakeSession:
+    """Of a release that refused the store, and takes no snapshots."""
+
+    def is_open(self, who: str) -> bool:
+        return False
+
+    def close(self, step: str, who: str) -> None:
+        raise KeyError(who)
+
+
+def test_what_was_never_opened_is_not_closed() -> None:
+    upgrade._restore(cast(DrillSession, FakeSession()), "upgrade", None)
 
 
 @pytest.mark.slow
