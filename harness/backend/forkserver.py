@@ -206,15 +206,23 @@ class ForkServer:
         return None
 
     def fork(self, descriptor: int, home: Path, output: int, ports: Ports) -> Running | None:
-        """A child on this descriptor; None if this parent can no longer fork."""
+        """A child on this descriptor; None if this parent can no longer fork.
+
+        One that does not answer in time is ended, and its children with it: it might still fork, and the descriptor is
+        another child's by then.
+        """
         sandbox = vars(_contain(self._reads, home, ports))
         request = json.dumps({"env": make_environment(home), "cwd": str(home), "sandbox": sandbox}).encode()
         with self._lock:
+            if self._late:
+                return None
             try:
                 socket.send_fds(self._link, [request], [descriptor, output])
                 pid = self._answer().get("pid")
             except OSError:
                 pid = None
+            if self._late:
+                self._process.kill()
         return Forked(self, pid) if pid else None
 
     def status(self, pid: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import socket
 import subprocess
 from pathlib import Path
@@ -146,12 +147,17 @@ def test_ending_the_fork_server_ends_its_children(place: Path) -> None:
 
 
 def test_a_late_answer_is_not_taken_for_that_of_the_next_request(tmp_path: Path) -> None:
-    """A server that was stopped answers when it goes on: by a child that nobody waits for any more."""
+    """A server that was stopped would answer when it goes on: by a second child on a descriptor that is in use."""
     (ours, theirs), place = socket.socketpair(), tmp_path / "output"
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process, theirs, place.open("wb") as output:
         server = ForkServer(process, ours, ())
         ours.settimeout(0.01)
         assert server.fork(output.fileno(), tmp_path / "home", output.fileno(), ()) is None
+        assert process.wait(10) == -signal.SIGKILL
+        assert b"env" in theirs.recv(100_000)
         theirs.sendall(b'{"pid": %d}' % os.getpid())
         assert server.fork(output.fileno(), tmp_path / "home", output.fileno(), ()) is None
+        theirs.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            theirs.recv(1)
         server.end()
