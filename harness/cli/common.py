@@ -213,15 +213,11 @@ def leave_out(stories: list[tuple[Scenario, Repo]]) -> list[tuple[Scenario, Repo
     from harness.repo.programs import find_missing
 
     lacking = {story.id: missing for story, _ in stories if (missing := find_missing(story))}
-    say_left_out(lacking)
+    for name, missing in lacking.items():
+        say(f"{name} is left out: its tests need {' and '.join(missing)}, not installed here")
     if stories and len(lacking) == len(stories):
         stop("no story is left to play", COULD_NOT_RUN)
     return [(story, repo) for story, repo in stories if story.id not in lacking]
-
-
-def say_left_out(lacking: Mapping[str, Sequence[str]]) -> None:
-    for name, missing in lacking.items():
-        say(f"{name} is left out: its tests need {' and '.join(missing)}, not installed here")
 
 
 def with_output(command: Callable[..., Any]) -> Callable[..., Any]:

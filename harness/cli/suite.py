@@ -23,7 +23,6 @@ from harness.cli.common import (
     open_run,
     open_terminal,
     say,
-    say_left_out,
     shorten,
     spell,
     stop,
@@ -167,11 +166,10 @@ def selftest_suite(names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
         stop(error, COULD_NOT_RUN)
     except programs.ProgramsError as error:
         stop(error)
-    left_out = proven.left_out
     table.show(proven, open_terminal())
     for breach in proven.breaches:
         say(breach)
-    say_left_out(left_out)
+    left_out = proven.left_out
     ended = f"{len(files) - len(left_out)} scenarios, {len(proven.breaches)} breaches"
     tell(f"{ended}, {len(left_out)} left out: {programs.describe_missing(left_out)}" if left_out else ended)
     sys.exit(FAILED if proven.breaches else COULD_NOT_RUN if left_out else GOOD)

@@ -70,6 +70,15 @@ def test_a_line_that_is_too_long_is_passed_without_keeping_it(tmp_path: Path, mo
     assert [entry.messages for entry in imported.entries.values()] == [2]
 
 
+def measure_import(file: Path) -> int:
+    """Bytes that were held at most."""
+    tracemalloc.start()
+    importing.run([file], file.with_name(f"out-{file.stem}"))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak
+
+
 def test_the_memory_that_it_takes_does_not_grow_with_the_file(tmp_path: Path) -> None:
     def measure(amount: int) -> int:
         picture = {"type": "image", "source": {"type": "base64", "data": "A" * 100_000}}
@@ -84,11 +93,7 @@ def test_the_memory_that_it_takes_does_not_grow_with_the_file(tmp_path: Path) ->
             for _ in range(amount):
                 stream.write(lines([claude_line("assistant", [call]), claude_line("user", [result])]))
             stream.write(lines([claude_line("user", RULE)]))
-        tracemalloc.start()
-        importing.run([file], tmp_path / f"out{amount}")
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        return peak
+        return measure_import(file)
 
     measure(1)
     assert measure(60) < measure(15) + 3_000_000
@@ -102,11 +107,7 @@ def test_the_memory_that_it_takes_does_not_grow_with_a_session(tmp_path: Path, m
         with file.open("w") as stream:
             for at in range(amount):
                 stream.write(lines([claude_line("user", f"{at} " + "said " * 3_900), *list_work(at, 2_000)]))
-        tracemalloc.start()
-        importing.run([file], tmp_path / f"out{amount}")
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        return peak
+        return measure_import(file)
 
     measure(1)
     assert measure(60) < measure(15) + 300_000
