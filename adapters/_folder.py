@@ -93,13 +93,13 @@ class FolderMemory(Rows):
         self._words, self._written = None, dict(now)
 
     def remember(self, items: Sequence[Item]) -> list[Ack]:
-        return super().remember([kept(item) for item in items])
+        return super().remember([cut_to_format(item) for item in items])
 
     def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
         return observe_with(self, by_message, transcript, scope, at, session)
 
     def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
-        return super().update(scope, memory_id, kept(item))
+        return super().update(scope, memory_id, cut_to_format(item))
 
     def find(self, query: str, visible: Sequence[str], k: int) -> list[tuple[str, float | None]]:
         """Whatever shares a word, best first, then in the order of writing."""
@@ -146,7 +146,7 @@ class FolderAdapter(BaseAdapter):
         return made
 
 
-def kept(item: Item) -> Item:
+def cut_to_format(item: Item) -> Item:
     """What the format has room for."""
     return Item(item.text, repository(item.scope), "", " ".join(item.kind.split()))
 

@@ -61,7 +61,8 @@ class Client:
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> tuple[Any, str]:
         """What a tool answers: the value, which is its text where it is no JSON, and the text. Without any part it is
-        an empty list, as SDKs send one. Raises ToolError."""
+        an empty list, as SDKs send one; with several that are JSON only one by one, a list of them. Raises
+        ToolError."""
         answer = self._ask("tools/call", {"name": tool, "arguments": arguments})
         parts = answer.get("content") or []
         if not isinstance(parts, list) or not all(isinstance(part, Mapping) for part in parts):
@@ -76,12 +77,17 @@ class Client:
                 raise ToolError(f"{tool}: answered no text, but {_quote([part.get('type') for part in parts])}")
             told = text if parts else []
         value = told["result"] if isinstance(told, Mapping) and told.keys() == {"result"} else told  # as SDKs wrap it
+        if not isinstance(value, str):
+            return value, text
         try:
-            return json.loads(value) if isinstance(value, str) else value, text
+            with suppress(ValueError):
+                return json.loads(value), text
+            if told is text:
+                with suppress(ValueError):
+                    return [json.loads(each) for each in texts], text
         except RecursionError:
             raise ToolError(f"{tool}: answered what is nested too deeply") from None
-        except ValueError:
-            return value, text
+        return value, text
 
     def close(self) -> None:
         """The end of its input is the end of a server; one that goes on is told to stop, then killed."""

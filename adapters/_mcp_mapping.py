@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from pathlib import Path
+from math import isfinite
+from pathlib import Path, PurePosixPath
 from string import Formatter
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 from harness.adapter import CAPABILITIES, Layer, Trait, Verdict, VerdictKind
 
@@ -34,6 +35,15 @@ MILLISECONDS = 10**11
 """A larger number of seconds since 1970 is one of milliseconds: in seconds it would be the year 5138."""
 LIMIT = 100
 """Memories that are listed at once, where the server takes a limit."""
+TEXT, TEXTS, TEXTS_BY_NAME, TABLE, SWITCH = "a text", "a list of texts", "a table of texts", "a table", "true or false"
+COMMAND, LAYER, LAYERS = "a list of texts, the program first", "a list of name, path and format", "a list of layers"
+FORMS = {
+    "packages": TEXTS, "command": COMMAND, "storage": LAYERS, "env": TEXTS_BY_NAME, "cwd": TEXT, "traits": TEXTS,
+    "whole": SWITCH, "failed": TEXT, "verdicts": TEXTS_BY_NAME, "unsupported": TEXTS_BY_NAME, "row": TABLE,
+    **dict.fromkeys(FIELDS, TABLE),
+}  # fmt: skip
+"""What stands under a key of a mapping."""
+TOOL_FORMS = {"tool": TEXT, "arguments": TABLE, "rows": TEXT, "pattern": TEXT, "missing": TEXT}
 
 
 @dataclass(frozen=True)
@@ -120,11 +130,14 @@ def read_mapping(path: Path) -> ServerMapping:
         _check_names(
             "key", given, {each.name for each in fields(ServerMapping)} - {"path", "tools"} | FIELDS.keys() | {"row"}
         )
+        _check_forms(given, FORMS)
         row = given.pop("row", {})
         tools = {name: _read_tool(name, given.pop(name), row) for name in FIELDS if name in given}
         for name in ("remember", "recall"):
             if name not in tools:
                 raise ValueError(f"it has no table [{name}]")
+        if "command" not in given:
+            raise ValueError("it has no `command`")
         _check_names("trait", given.get("traits", ()), get_args(Trait))
         _check_names("capability", given.get("unsupported", {}), CAPABILITIES)
         verdicts = dict(given.get("verdicts", {}))
@@ -132,15 +145,18 @@ def read_mapping(path: Path) -> ServerMapping:
         if given.get("whole") and "ranked" in given.get("traits", ()):
             raise ValueError("whole: what is ranked brings no more than it is asked for")
         _check_start(given)
-        storage = [Layer(*each) for each in given.pop("storage", ())]
+        storage = [_read_layer(each) for each in given.pop("storage", ())]
         given["verdicts"] = {word.casefold(): kind for word, kind in verdicts.items()}
         return ServerMapping(path=str(path), tools=tools, storage=storage, **given)
-    except (OSError, UnicodeDecodeError, TypeError, ValueError, re.error) as error:
+    except (OSError, UnicodeDecodeError, TypeError, ValueError) as error:
         raise ValueError(f"{path.name}: {' '.join(str(error).split())}") from None
 
 
 def _read_tool(name: str, given: Mapping[str, Any], row: Mapping[str, str]) -> Tool:
     _check_names(f"key in [{name}]", given, {each.name for each in fields(Tool)} - {"row"} | {*ROW})
+    if "tool" not in given:
+        raise ValueError(f"[{name}] names no `tool`")
+    _check_forms(given, TOOL_FORMS, f" in [{name}]")
     own = {part: given[part] for part in ROW if part in given}
     found = Tool(row={**row, **own}, **{key: value for key, value in given.items() if key not in ROW})
     _check_names(f"part of a row in [{name}]", found.row, ROW)
@@ -150,6 +166,11 @@ def _read_tool(name: str, given: Mapping[str, Any], row: Mapping[str, str]) -> T
             many = "a path, or several" if part == "verdict" else "one path"
             raise ValueError(f"`{part}` in [{name}] must be {many}")
     _check_names(f"field in [{name}]", _list_fields(found.arguments), FIELDS[name])
+    for part in ("pattern", "missing"):
+        try:
+            re.compile(getattr(found, part))
+        except re.error as error:
+            raise ValueError(f"`{part}` in [{name}] is no regular expression: {error}") from None
     _check_names(f"group in [{name}]", re.compile(found.pattern).groupindex, ROW)
     if name in ("recall", "entries", "history") and found.rows is None and not found.pattern:
         raise ValueError(f"[{name}] says neither by rows nor by pattern where memories lie in the answer")
@@ -166,6 +187,37 @@ def _check_start(given: Mapping[str, Any]) -> None:
         raise ValueError(f"{where}: {{work_tree}} needs the trait work_tree")
     if not where and "work_tree" in given.get("traits", ()):
         raise ValueError("traits: work_tree needs {work_tree} in command, env or cwd")
+
+
+def _read_layer(given: Any) -> Layer:
+    _check_forms({"storage": given}, {"storage": LAYER})
+    name, path, form = given
+    if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+        raise ValueError(f"`storage` must lie in the store: {path} does not; name a path below its root")
+    _check_names("format in storage", [form], get_args(get_type_hints(Layer)["format"]))
+    return Layer(name, path, form)
+
+
+def _check_forms(given: Mapping[str, Any], forms: Mapping[str, str], where: str = "") -> None:
+    for key, form in forms.items():
+        if key in given and not _FITS[form](given[key]):
+            raise ValueError(f"`{key}`{where} must be {form}; it is {repr(given[key])[:60]}")
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+_FITS: Mapping[str, Callable[[Any], bool]] = {
+    TEXT: lambda value: isinstance(value, str),
+    TEXTS: _are_texts,
+    TEXTS_BY_NAME: lambda value: isinstance(value, dict) and _are_texts([*value.values()]),
+    TABLE: lambda value: isinstance(value, dict),
+    SWITCH: lambda value: isinstance(value, bool),
+    COMMAND: lambda value: _are_texts(value) and len(value) > 0,
+    LAYER: lambda value: _are_texts(value) and len(value) == 3,
+    LAYERS: lambda value: isinstance(value, list),
+}
 
 
 def _check_names(what: str, given: Iterable[str], known: Iterable[str]) -> None:
@@ -225,7 +277,7 @@ def read_date(value: Any, where: str) -> str | None:
             seconds = float(value)
             return datetime.fromtimestamp(seconds / 1000 if seconds > MILLISECONDS else seconds, UTC).isoformat()
     wanted = "`created` must be a date as text (2026-02-03T10:00:00Z)"
-    raise ValueError(f"{where}: {wanted}; the server sent {_name(value)}")
+    raise ValueError(f"{where}: {wanted}; the server sent {name_kind(value)}")
 
 
 def read_verdict(row: Mapping[str, Any], verdicts: Mapping[str, VerdictKind]) -> Verdict | None:
@@ -241,13 +293,15 @@ def read_number(value: Any, where: str, part: str) -> float | None:
     """Raises ValueError, which names the key."""
     if value is None or value == "":
         return None
-    try:
-        return float(value)
-    except (ValueError, TypeError, OverflowError):
-        raise ValueError(f"{where}: `{part}` must be a number; the server sent {_name(value)}") from None
+    with suppress(ValueError, TypeError, OverflowError):
+        if not isinstance(value, bool) and isfinite(number := float(value)):
+            return number
+    raise ValueError(f"{where}: `{part}` must be a finite number; the server sent {name_kind(value)}")
 
 
-def _name(value: Any) -> str:
+def name_kind(value: Any) -> str:
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
     kinds = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}
     return kinds.get(type(value), f"'{str(value)[:60]}'")
 
@@ -264,7 +318,8 @@ def dig(value: Any, path: str) -> Any:
 
 def _list_fields(template: Any) -> Iterator[str]:
     if isinstance(template, str):
-        yield from (name for _, name, _, _ in Formatter().parse(template) if name is not None)
+        for _, name, form, _ in Formatter().parse(template):
+            yield from () if name is None else (name, *_list_fields(form))
     elif isinstance(template, Mapping | list):
         for part in template.values() if isinstance(template, Mapping) else template:
             yield from _list_fields(part)

@@ -61,7 +61,7 @@ class SkeletonMemory(BaseMemory):
         asked = {*WORD.findall(query.casefold())}
         scores = {n: float(len(asked & {*WORD.findall(item.text.casefold())})) for n, item in self.rows.items()}
         best = sorted((name for name in self.rows if scores[name]), key=lambda name: -scores[name])
-        return [self._hit(name, scores[name]) for name in best if self._seen(name, scope)][:k]
+        return [self._hit(name, scores[name]) for name in best if self._is_visible(name, scope)][:k]
 
     def close(self) -> None:
         """Release everything. A reopening is always a new process."""
@@ -74,11 +74,11 @@ class SkeletonMemory(BaseMemory):
 
     def get(self, scope: Scope, memory_id: str) -> Hit | None:
         """The memory of this id. Unknown, deleted, or not to be seen from this scope: None."""
-        return self._hit(memory_id) if self._seen(memory_id, scope) else None
+        return self._hit(memory_id) if self._is_visible(memory_id, scope) else None
 
     def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
         """Replace text and fields under the same id. Unknown id or blank text: change nothing, Ack without ids."""
-        if not self._seen(memory_id, scope) or not item.text.strip():
+        if not self._is_visible(memory_id, scope) or not item.text.strip():
             return Ack(())
         self.rows[memory_id] = item
         self._save()
@@ -86,7 +86,7 @@ class SkeletonMemory(BaseMemory):
 
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
         """Delete; one bool for each id, in order: True if it was there. An unknown id is False and no error."""
-        gone = [self._seen(name, scope) and self.rows.pop(name) is not None for name in memory_ids]
+        gone = [self._is_visible(name, scope) and self.rows.pop(name) is not None for name in memory_ids]
         self._save()
         return gone
 
@@ -114,7 +114,7 @@ class SkeletonMemory(BaseMemory):
         item = self.rows[name]
         return Hit(name, item.text, score, item.source, item.at, item.scope, confidence=item.confidence)
 
-    def _seen(self, name: str, place: Scope) -> bool:
+    def _is_visible(self, name: str, place: Scope) -> bool:
         return name in self.rows and applies(self.rows[name].scope, place)
 
     def _save(self) -> None:

@@ -61,14 +61,14 @@ class ClaudeMemMemory(LocalMemory):
             sent = None if body is None else json.dumps(body)
             link.request(method, f"{path}?{urlencode(query, errors='replace')}" if query else path, sent, head)
             answer = link.getresponse()
-            said = answer.read()
+            reply = answer.read()
         finally:
             link.close()
         if answer.status == http.client.NOT_FOUND:
             return None
         if answer.status != http.client.OK:
-            raise RuntimeError(f"{method} {path}: {answer.status} {said[:200].decode('utf-8', 'replace')}")
-        return json.loads(said)
+            raise RuntimeError(f"{method} {path}: {answer.status} {reply[:200].decode('utf-8', 'replace')}")
+        return json.loads(reply)
 
     def project(self, label: str) -> str:
         return f"{self.store} {label}"
@@ -80,18 +80,20 @@ class ClaudeMemMemory(LocalMemory):
         return observe_with(self, by_message, transcript, scope, at, session)
 
     def _save(self, item: Item) -> str:
-        told = {"scope": to_wire(item.scope), "at": item.at, "kind": item.kind}
-        told |= {name: to_wire(part) for name in ("source", "confidence") if (part := getattr(item, name)) is not None}
-        body = {"text": item.text, "project": self.project(name_scope(item.scope)), "metadata": told}
+        metadata = {"scope": to_wire(item.scope), "at": item.at, "kind": item.kind}
+        metadata |= {
+            name: to_wire(part) for name in ("source", "confidence") if (part := getattr(item, name)) is not None
+        }
+        body = {"text": item.text, "project": self.project(name_scope(item.scope)), "metadata": metadata}
         return str(self.ask("POST", "/api/memory/save", body)["id"])
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
         """Each project is searched for the query as one phrase; hits of several take turns, as none has a score."""
         if not query.strip() or k < 1:
             return []
-        asked = {"query": query, "limit": k, "type": "observations", "format": "json"}
+        parameters = {"query": query, "limit": k, "type": "observations", "format": "json"}
         found = (
-            self.ask("GET", "/api/search", **asked, project=self.project(label))["observations"]
+            self.ask("GET", "/api/search", **parameters, project=self.project(label))["observations"]
             for label in holding_at(scope)
         )
         turns = chain.from_iterable(zip_longest(*found))
@@ -99,11 +101,11 @@ class ClaudeMemMemory(LocalMemory):
 
     def entries(self, scope: Scope) -> Iterator[Hit]:
         """The list leaves metadata out, so that each page is asked for by its ids."""
-        project, told = self.project(name_scope(scope)), set[int]()
+        project, known = self.project(name_scope(scope)), set[int]()
         for at in count():
             page = self.ask("GET", "/api/observations", project=project, offset=at * PAGE, limit=PAGE)
-            fresh = [row["id"] for row in page["items"] if row["id"] not in told]
-            told.update(fresh)
+            fresh = [row["id"] for row in page["items"] if row["id"] not in known]
+            known.update(fresh)
             if fresh:
                 yield from map(read_hit, self.ask("POST", "/api/observations/batch", {"ids": fresh}))
             if not page["hasMore"]:
@@ -128,15 +130,15 @@ class ClaudeMemMemory(LocalMemory):
 
 
 def read_hit(row: Mapping[str, Any]) -> Hit:
-    told = json.loads(row["metadata"] or "{}")
-    source = told.get("source")
+    metadata = json.loads(row["metadata"] or "{}")
+    source = metadata.get("source")
     return Hit(
         str(row["id"]),
         row["narrative"],
         source=None if source is None else Source(**source),
-        created=told.get("at"),
-        scope=Scope(**told["scope"]) if "scope" in told else None,
-        confidence=told.get("confidence"),
+        created=metadata.get("at"),
+        scope=Scope(**metadata["scope"]) if "scope" in metadata else None,
+        confidence=metadata.get("confidence"),
     )
 
 

@@ -103,12 +103,14 @@ class ToolMemory(LocalMemory):
             before = parts[at - 1]
             self.do("str_replace", name_file(label), old_str=before + parts[at], new_str=before + fresh)
 
-    def _seen(self, scope: Scope) -> Iterator[tuple[str, dict[str, str]]]:
+    def _read_visible(self, scope: Scope) -> Iterator[tuple[str, dict[str, str]]]:
         there = self.files()
         yield from ((label, self.texts(label)) for label in holding_at(scope) if name_file(label) in there)
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
-        return [Hit(*each, scope=read_scope(label)) for label, texts in self._seen(scope) for each in texts.items()]
+        return [
+            Hit(*each, scope=read_scope(label)) for label, texts in self._read_visible(scope) for each in texts.items()
+        ]
 
     def entries(self, scope: Scope) -> list[Hit]:
         return [Hit(*each, scope=scope) for each in self.texts(name_scope(scope)).items()]
@@ -120,7 +122,7 @@ class ToolMemory(LocalMemory):
         return [self._cut(scope, name) for name in memory_ids]
 
     def _cut(self, scope: Scope, name: str) -> bool:
-        for label, texts in self._seen(scope):
+        for label, texts in self._read_visible(scope):
             if name in texts:
                 self._put(label, name, "")
                 return True

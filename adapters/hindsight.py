@@ -69,8 +69,8 @@ EXTRACTS = Support("native", "a chat call for each chunk of an item; its facts a
 class Refused(RuntimeError):  # noqa: N818  an answer, as the server gives it
     """An answer other than 200."""
 
-    def __init__(self, status: int, said: str) -> None:
-        super().__init__(f"Hindsight answered {status}: {said}")
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(f"Hindsight answered {status}: {reason}")
         self.status = status
 
 
@@ -96,16 +96,16 @@ class Bank:
         """Raises Refused, and OSError if nobody answers."""
         link = http.client.HTTPConnection(self._place.hostname or "", self._place.port, timeout=SECONDS)
         try:
-            asked = f"?{urlencode(query, doseq=True)}" if query else ""
-            given = None if body is None else json.dumps(body)
-            link.request(method, f"{self._path}{path}{asked}", given, {"content-type": "application/json"})
+            query_string = f"?{urlencode(query, doseq=True)}" if query else ""
+            payload = None if body is None else json.dumps(body)
+            link.request(method, f"{self._path}{path}{query_string}", payload, {"content-type": "application/json"})
             answer = link.getresponse()
-            said = answer.read().decode()
+            reply = answer.read().decode()
         finally:
             link.close()
         if answer.status != 200:
-            raise Refused(answer.status, said[:300])
-        return json.loads(said)
+            raise Refused(answer.status, reply[:300])
+        return json.loads(reply)
 
     def find(self, path: str) -> Any:
         """None: it is not there."""
@@ -191,8 +191,8 @@ class HindsightMemory(BaseMemory):
         named = [(uuid4().hex, item) for item in items if item.text.strip()]
         if not named:
             return [Ack(()) for _ in items]
-        said = self._bank.ask("POST", "/memories", {"items": [write_item(*each) for each in named]})
-        self._count(said.get("usage") or {}, len(named))
+        reply = self._bank.ask("POST", "/memories", {"items": [write_item(*each) for each in named]})
+        self._count(reply.get("usage") or {}, len(named))
         ids = iter([self._units(document) for document, _ in named])
         return [Ack(tuple(next(ids))) if item.text.strip() else Ack(()) for item in items]
 
@@ -207,12 +207,12 @@ class HindsightMemory(BaseMemory):
         finally:
             self._bank.ask("PUT", body=self._configure(CHARACTERS))
 
-    def _count(self, said: Mapping[str, int], calls: int) -> None:
-        before, asked = self._used, calls if said.get("total_tokens") else 0
+    def _count(self, reply: Mapping[str, int], calls: int) -> None:
+        before, counted = self._used, calls if reply.get("total_tokens") else 0
         self._used = Usage(
-            before.prompt + said.get("input_tokens", 0),
-            before.completion + said.get("output_tokens", 0),
-            before.calls + asked,
+            before.prompt + reply.get("input_tokens", 0),
+            before.completion + reply.get("output_tokens", 0),
+            before.calls + counted,
         )
 
     def _units(self, document: str) -> list[str]:
@@ -229,14 +229,14 @@ class HindsightMemory(BaseMemory):
     def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
         if k < 1 or not any(map(str.isalnum, query)):  # it refuses a query without a word
             return []
-        asked = {
+        request = {
             "query": query,
             "types": FACTS,
             "tag_groups": self._keep_to(scope, at, where),
             "max_tokens": max(TOKENS, k * TOKENS_EACH),
             "query_timestamp": at,
         }
-        return [read_hit(row) for row in self._bank.ask("POST", "/memories/recall", asked)["results"][:k]]
+        return [read_hit(row) for row in self._bank.ask("POST", "/memories/recall", request)["results"][:k]]
 
     def _keep_to(self, scope: Scope, at: str, where: Filter) -> list[Mapping[str, Any]]:
         """Groups of tags, of each of which a memory has one, and one of those that it has not. Without `strict`, what

@@ -28,18 +28,18 @@ class LangmemMemory(LanggraphMemory):
         super().__init__(langgraph, base, space)
         manager, openai = sdk("langmem", NEEDED), sdk("langchain_openai", NEEDED)
         self._schema, self._used = sdk("langmem.knowledge.extraction", NEEDED).Memory, Usage()
-        self._http = sdk("httpx", NEEDED).Client(event_hooks={"response": [self._answered]})
+        self._http = sdk("httpx", NEEDED).Client(event_hooks={"response": [self._count_usage]})
         chat = openai.ChatOpenAI(model=model, base_url=space.gateway, api_key=space.key, http_client=self._http)
         self._manager = manager.create_memory_manager(chat)
 
-    def _answered(self, response: Any) -> None:
+    def _count_usage(self, response: Any) -> None:
         """Each call of the model is counted: the manager may ask again until what comes back fits its schema."""
         response.read()
         if response.status_code == 200:
-            said, before = response.json().get("usage") or {}, self._used
+            usage, before = response.json().get("usage") or {}, self._used
             self._used = Usage(
-                before.prompt + said.get("prompt_tokens", 0),
-                before.completion + said.get("completion_tokens", 0),
+                before.prompt + usage.get("prompt_tokens", 0),
+                before.completion + usage.get("completion_tokens", 0),
                 before.calls + 1,
             )
 
@@ -47,18 +47,18 @@ class LangmemMemory(LanggraphMemory):
         return [self._tell(item, [("user", item.text)]) if item.text.strip() else Ack(()) for item in items]
 
     def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
-        said = [(each.role, each.content) for each in transcript if each.content.strip()]
+        messages = [(each.role, each.content) for each in transcript if each.content.strip()]
         text = "\n".join(line.text for line in by_message(transcript))
-        return self._tell(Item(text, scope, at, "episodic", Source(session=session)), said) if said else Ack(())
+        return self._tell(Item(text, scope, at, "episodic", Source(session=session)), messages) if messages else Ack(())
 
-    def _tell(self, item: Item, said: Sequence[tuple[str, str]]) -> Ack:
+    def _tell(self, item: Item, messages: Sequence[tuple[str, str]]) -> Ack:
         near = self.store.search(self.name(item.scope), query=item.text, limit=SHOWN)
         known = {row.key: row.value["text"] for row in near}
-        asked = {
-            "messages": [_message(at, *each) for at, each in enumerate(said)],
+        request = {
+            "messages": [_message(at, *each) for at, each in enumerate(messages)],
             "existing": [(key, self._schema(content=text)) for key, text in known.items()],
         }
-        made = [(each.id, each.content.content) for each in self._manager.invoke(asked)]
+        made = [(each.id, each.content.content) for each in self._manager.invoke(request)]
         rows = changed(known, made)
         self._write([(key, replace(item, text=text)) for key, text in rows.items()])
         return Ack(tuple(rows))

@@ -26,6 +26,7 @@ from adapters._mcp_mapping import (
     fill,
     find_mapping,
     list_rows,
+    name_kind,
     read_date,
     read_mapping,
     read_number,
@@ -67,6 +68,11 @@ def read_hit(row: Mapping[str, Any], where: str, verdicts: Mapping[str, VerdictK
     for part in ("id", "text"):
         if row.get(part) is None:
             raise ValueError(f"{where}: a memory in the answer has no `{part}` where the mapping says")
+        if isinstance(row[part], list | dict):
+            sent = name_kind(row[part])
+            raise ValueError(
+                f"{where}: `{part}` must be a text; the server sent {sent}: let the mapping name one in it"
+            )
     cited = read_label(row.get("source"), Source()) or {}
     confidence, line = (read_number(cited.pop(part, None), where, part) for part in ("confidence", "line"))
     source = Source(**cited, line=int(line) if line else None)
@@ -185,12 +191,16 @@ class McpMemory(BaseMemory):
         return hits if self.whole else hits[:k]
 
     def _list(self, place: str) -> Iterator[Hit]:
-        tool = self.tools["entries"]
-        for at in count():
-            page = self.ask("entries", scope=place, offset=at * LIMIT, page=at + 1, limit=LIMIT)
-            yield from self._read("entries", page, place)
-            if len(page) < LIMIT or not (tool.uses("offset") or tool.uses("page")):
+        """Page by page, until one holds nothing new: a server may give fewer than it is asked for, or turn no page."""
+        tool, seen, came = self.tools["entries"], set[str](), 0
+        for page in count(1):
+            rows = self.ask("entries", scope=place, offset=came, page=page, limit=LIMIT)
+            new = [row for row in rows if str(row.get("id")) not in seen]
+            yield from self._read("entries", new, place)
+            if not new or not (tool.uses("offset") or tool.uses("page")):
                 return
+            seen |= {str(row.get("id")) for row in new}
+            came += len(rows)
 
     def entries(self, scope: Scope) -> list[Hit]:
         if "entries" not in self.tools:

@@ -126,10 +126,10 @@ class Mem0Memory(BaseMemory):
         root = Path(space.root)
         gateway = {"api_key": space.key, "openai_base_url": space.gateway}
         self.adapter, self.used = adapter, Usage()
-        kept = adapter.kept.config(space)
+        store_driver = adapter.store_driver.config(space)
         self.memory = mem0.Memory.from_config(
             {
-                "vector_store": {"provider": adapter.store, "config": {"collection_name": COLLECTION, **kept}},
+                "vector_store": {"provider": adapter.store, "config": {"collection_name": COLLECTION, **store_driver}},
                 "embedder": {"provider": "openai", "config": {"model": "local", **gateway}},
                 # Must be there; never called without extraction.
                 "llm": {"provider": "openai", "config": {"model": adapter.model, **gateway}},
@@ -172,15 +172,15 @@ class Mem0Memory(BaseMemory):
     def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
         if not query.strip() or k < 1:
             return []
-        kept = self.adapter.kept
-        filters = {"agent_id": AGENT, "scope": kept.any_of(holding_at(scope)), **kept.still(moment(at))}
+        store_driver = self.adapter.store_driver
+        filters = {"agent_id": AGENT, "scope": store_driver.any_of(holding_at(scope)), **store_driver.still(moment(at))}
         if where.kinds:
-            filters["kind"] = kept.any_of(where.kinds)
+            filters["kind"] = store_driver.any_of(where.kinds)
         if where.path is not None:
             filters["path"] = where.path
         if where.confidence is not None:
             filters["sure"] = {"gte": where.confidence}
-        reach = kept.reach(self.memory.vector_store, k)
+        reach = store_driver.reach(self.memory.vector_store, k)
         found = self.memory.search(query, filters=filters, top_k=reach)  # and the default threshold of 0.1
         return [hit(row) for row in found["results"][:k]]
 
@@ -247,7 +247,7 @@ class Mem0Memory(BaseMemory):
 
     def close(self) -> None:
         self.memory.close()
-        self.adapter.kept.close(self.memory.vector_store)
+        self.adapter.store_driver.close(self.memory.vector_store)
 
 
 class Mem0(BaseAdapter):
@@ -291,13 +291,13 @@ class Mem0(BaseAdapter):
     def configured(self, settings: Mapping[str, str]) -> Self:
         made = copy.copy(self)
         made.store = setting(settings, "store", tuple(STORES))
-        made.packages = (MEM0, made.kept.package, OPENAI)
+        made.packages = (MEM0, made.store_driver.package, OPENAI)
         made.infer = setting(settings, "infer", ("false", "true")) == "true"
         made.model = settings.get("model", self.model)
         return made
 
     @property
-    def kept(self) -> Store:
+    def store_driver(self) -> Store:
         """The store, as Mem0 uses it."""
         return STORES[self.store]
 
@@ -305,7 +305,7 @@ class Mem0(BaseAdapter):
     def support(self) -> Mapping[str, Support]:
         extracts = {"extracts": EXTRACTS, "observe": CAPTURES} if self.infer else {"observe": STORES_MESSAGES}
         lasting = {} if expires() else {"expiry": Support("unsupported", "Mem0 knows none before 2.0.10")}
-        return {**super().support, **self.kept.support, **extracts, **lasting}
+        return {**super().support, **self.store_driver.support, **extracts, **lasting}
 
     def version(self) -> str:
         return release("mem0ai", "coldwarm[mem0]")
@@ -315,7 +315,11 @@ class Mem0(BaseAdapter):
         return self.memory(sdk("mem0", "coldwarm[mem0]"), space, self)
 
     def storage(self, space: Space) -> list[Layer]:
-        return [Layer("history", "history.db", "sqlite"), *self.kept.layers(space), Layer("home", "mem0home", "file")]
+        return [
+            Layer("history", "history.db", "sqlite"),
+            *self.store_driver.layers(space),
+            Layer("home", "mem0home", "file"),
+        ]
 
     def program(self, calls: Sequence[Call]) -> str:
         """Of this adapter's own use of Mem0, and without extraction, as no chat model is asked."""
@@ -326,4 +330,4 @@ class Mem0(BaseAdapter):
         )
 
     def compact(self, space: Space) -> None:
-        self.kept.compact(space)
+        self.store_driver.compact(space)

@@ -53,7 +53,7 @@ class Mem0Pgvector(Mem0):
     imports = ("openai", "httpcore2", "psycopg", "psycopg_pool", "posthog", "requests")
 
     @property
-    def kept(self) -> Store:
+    def store_driver(self) -> Store:
         return PGVECTOR
 
     def configured(self, settings: Mapping[str, str]) -> Self:

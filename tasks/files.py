@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,15 +30,9 @@ class BrokenError(Exception):
 
 def read(path: Path) -> str:
     try:
-        about = path.stat()
-        if not stat.S_ISREG(about.st_mode):
-            raise BrokenError([f"file: is {'a folder' if stat.S_ISDIR(about.st_mode) else 'no regular file'}"])
-        with path.open("rb") as stream:
-            data = stream.read(LIMIT + 1)
-    except (OSError, ValueError) as error:  # ValueError: a null in the name
-        raise BrokenError([f"file: cannot be read: {getattr(error, 'strerror', None) or error}"]) from None
-    if len(data) > LIMIT:
-        raise BrokenError([f"file: is larger than {LIMIT:,} bytes"])
+        data = documents.read_bytes(path, LIMIT)
+    except documents.DocumentError as error:
+        raise BrokenError([f"file: {error}"]) from None
     if not data.strip():
         raise BrokenError(["file: is empty"])
     try:

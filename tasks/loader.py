@@ -147,11 +147,14 @@ def _read(path: Path) -> Scenario:
         return Scenario.model_validate({**data, "id": f"{place.parent.name}/{place.stem}"})
     except ValidationError as error:
         raise BrokenError(
-            [_flat(one["loc"], _worded(one["type"], one["msg"], one.get("ctx", {})), data) for one in error.errors()]
+            [
+                _flatten_error(one["loc"], _word_reason(one["type"], one["msg"], one.get("ctx", {})), data)
+                for one in error.errors()
+            ]
         ) from None
 
 
-def _worded(kind: str, message: str, known: Mapping[str, Any]) -> str:
+def _word_reason(kind: str, message: str, known: Mapping[str, Any]) -> str:
     """The reason in the words of a TOML file."""
     if kind in ("too_short", "too_long"):
         bound = "at least" if kind == "too_short" else "at most"
@@ -164,7 +167,7 @@ def _worded(kind: str, message: str, known: Mapping[str, Any]) -> str:
     return _REASONS.get(kind, plain.replace("String should", "the text must"))
 
 
-def _flat(where: tuple[int | str, ...], reason: str, data: Any) -> str:
+def _flatten_error(where: tuple[int | str, ...], reason: str, data: Any) -> str:
     """`key: reason` of one error, with ids in place of positions where the data has them."""
     key: list[str] = []
     node = data

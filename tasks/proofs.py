@@ -30,7 +30,7 @@ def add_hashes(scenario: Scenario, repo: Repo) -> tuple[Scenario, list[str]]:
             problems.append(f"{key}: {error}")
             return number
 
-    facts = tuple(_cited(fact, look(f"facts.{fact.id}.source.commit", fact.source.commit))
+    facts = tuple(_cite_commit(fact, look(f"facts.{fact.id}.source.commit", fact.source.commit))
                   if fact.source and fact.source.commit is not None else fact for fact in scenario.facts)  # fmt: skip
     sessions = tuple(session.model_copy(update={"commit": look(f"sessions.{session.id}.commit", session.commit)})
                      for session in scenario.sessions)  # fmt: skip
@@ -41,7 +41,7 @@ def add_hashes(scenario: Scenario, repo: Repo) -> tuple[Scenario, list[str]]:
     return Scenario.model_validate({**same, "schema": scenario.schema_, "facts": facts, "sessions": sessions}), []
 
 
-def _cited(fact: Fact, commit: str) -> Fact:
+def _cite_commit(fact: Fact, commit: str) -> Fact:
     assert fact.source is not None
     return fact.model_copy(update={"source": dataclasses.replace(fact.source, commit=commit)})
 
@@ -50,15 +50,15 @@ def problems(scenario: Scenario, repo: Repo) -> Iterator[str]:
     """Everything that does not hold of a scenario whose commits are hashes, as `key: reason`."""
     if (folder := scenario.id.partition("/")[0]) != scenario.kind:
         yield f"kind: is '{scenario.kind}', but the file lies in the folder '{folder}'"
-    yield from _learning(scenario)
-    yield from _shared(scenario)
+    yield from _check_learning(scenario)
+    yield from _find_shared_forms(scenario)
     for fact in scenario.facts:
         if fact.source is not None:
-            yield from _sourced(scenario, fact, repo)
+            yield from _check_source(scenario, fact, repo)
         elif not _carries_canary(fact.forms):
-            yield from _told_only(scenario, fact, repo)
+            yield from _check_told_only(scenario, fact, repo)
     for session, job in scenario.jobs():
-        yield from _workable(session, job, repo)
+        yield from _check_work(session, job, repo)
     yield from _leaks(scenario)
     yield from spoken.problems(scenario)
 
@@ -67,7 +67,7 @@ def _carries_canary(forms: Forms) -> bool:
     return any(CANARY in form for part in forms for form in part)
 
 
-def _learnt(scenario: Scenario) -> Mapping[str, Session]:
+def _find_learning_sessions(scenario: Scenario) -> Mapping[str, Session]:
     """Fact -> the session that first learns it."""
     first: dict[str, Session] = {}
     for session, step in scenario.steps():
@@ -76,7 +76,7 @@ def _learnt(scenario: Scenario) -> Mapping[str, Session]:
     return first
 
 
-def _learning(scenario: Scenario) -> Iterator[str]:
+def _check_learning(scenario: Scenario) -> Iterator[str]:
     for session, step in scenario.steps():
         for name in step.facts if isinstance(step, Learn) else ():
             if session.at < scenario.by_id[name].since:
@@ -90,11 +90,11 @@ def _learning(scenario: Scenario) -> Iterator[str]:
     }
     gold = {name for _, probe in scenario.probes() for name in probe.gold}
     options = {option.fact for _, job in scenario.jobs() for decision in job.decisions for option in decision.options}
-    for name in scenario.by_id.keys() - _learnt(scenario).keys() - told - gold - options:
+    for name in scenario.by_id.keys() - _find_learning_sessions(scenario).keys() - told - gold - options:
         yield f"facts.{name}: is never learnt, no probe's gold and no option's fact"
 
 
-def _shared(scenario: Scenario) -> Iterator[str]:
+def _find_shared_forms(scenario: Scenario) -> Iterator[str]:
     """Two facts that one text would prove at once, by the same forms."""
 
     def within(these: list[set[str]], those: list[set[str]]) -> bool:
@@ -111,7 +111,7 @@ def _shared(scenario: Scenario) -> Iterator[str]:
                 yield f"facts.{other.id}.forms: prove fact '{one.id}' as well"
 
 
-def _sourced(scenario: Scenario, fact: Fact, repo: Repo) -> Iterator[str]:
+def _check_source(scenario: Scenario, fact: Fact, repo: Repo) -> Iterator[str]:
     source, key = fact.source, f"facts.{fact.id}.source"
     assert source is not None
     if source.commit is None or source.path is None or source.line is None:
@@ -119,29 +119,29 @@ def _sourced(scenario: Scenario, fact: Fact, repo: Repo) -> Iterator[str]:
         return
     if source.session is not None and source.session not in {session.id for session in scenario.sessions}:
         yield f"{key}.session: unknown session '{source.session}'"
-    said = repo.line(source.commit, source.path, source.line)
-    if said is None:
+    line = repo.line(source.commit, source.path, source.line)
+    if line is None:
         yield f"{key}: {source.path}:{source.line} is not there at that commit"
-    elif missing := [part[0] for part in fact.forms if not holds(said, (part,))]:
-        yield f"{key}: {source.path}:{source.line} says '{said.strip()}', no form of '{missing[0]}'"
-    first = _learnt(scenario).get(fact.id)
+    elif missing := [part[0] for part in fact.forms if not holds(line, (part,))]:
+        yield f"{key}: {source.path}:{source.line} says '{line.strip()}', no form of '{missing[0]}'"
+    first = _find_learning_sessions(scenario).get(fact.id)
     if first is not None and first.commit != source.commit and repo.contains(source.commit, first.commit):
         yield f"{key}.commit: is later than the commit of session '{first.id}', which learns the fact"
 
 
-def _told_only(scenario: Scenario, fact: Fact, repo: Repo) -> Iterator[str]:
+def _check_told_only(scenario: Scenario, fact: Fact, repo: Repo) -> Iterator[str]:
     told = False
     for session, step in scenario.steps():
         if isinstance(step, Learn):
             told |= fact.id in step.facts
         elif isinstance(step, Remember):
             told |= any(fact.id in text.asserts for text in step.texts)
-        elif isinstance(step, Job) and told and (place := _said(fact.forms, repo, session.commit)):
+        elif isinstance(step, Job) and told and (place := _find_line_of(fact.forms, repo, session.commit)):
             yield f"facts.{fact.id}: has no source, but {place} says it at the commit of session '{session.id}'"
             return
 
 
-def _said(forms: Forms, repo: Repo, commit: str) -> str | None:
+def _find_line_of(forms: Forms, repo: Repo, commit: str) -> str | None:
     """The first path:line that carries a fact. A file that does not hold its forms anywhere has no such line."""
     for path, text in repo.files(commit).items():
         if holds(text, forms):
@@ -151,7 +151,7 @@ def _said(forms: Forms, repo: Repo, commit: str) -> str | None:
     return None
 
 
-def _workable(session: Session, job: Job, repo: Repo) -> Iterator[str]:
+def _check_work(session: Session, job: Job, repo: Repo) -> Iterator[str]:
     files, links, key = repo.files(session.commit), repo.links(session.commit), f"jobs.{job.id}"
     for path in job.relevant:
         if path not in files:
@@ -163,12 +163,12 @@ def _workable(session: Session, job: Job, repo: Repo) -> Iterator[str]:
         for value in decision.list_values():
             where = f"{key}.{decision.id}.{value}.edits" if decision.in_code else f"{key}.{decision.id}.edits"
             for at, edit in enumerate(decision.list_edits(value)):
-                if (reason := _editable(edit.path, edit.old, files, links)) is not None:
+                if (reason := _explain_uneditable(edit.path, edit.old, files, links)) is not None:
                     reasons.setdefault(f"{where}.{at}", reason)
         yield from (f"{where}: {reason}" for where, reason in reasons.items())
 
 
-def _editable(path: str, old: str | None, files: Mapping[str, str], links: frozenset[str]) -> str | None:
+def _explain_uneditable(path: str, old: str | None, files: Mapping[str, str], links: frozenset[str]) -> str | None:
     """Why an edit cannot be made in these files, with an option's value in its path."""
     if old is not None:
         if path not in files:

@@ -45,7 +45,7 @@ class Source:
 class Item:
     """One memory to be written. `at` and `expires` are ISO 8601 story times; `kind` is the memory type.
 
-    It holds before `expires`, not at it.
+    It holds before `expires`, not at it. Of a time, what is finer than a second need not be kept.
     """
 
     text: str

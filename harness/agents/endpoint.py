@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from harness.gateway.chat.wire import ChatRequest, Refused, Spent, read_text
 from harness.gateway.endpoint import REFUSALS, read_body
 from harness.gateway.server import serve as start
 from harness.log.calls import ModelCall, ToolUse
-from harness.model.dates import replace_today
+from harness.model.dates import list_todays, replace_today
 from harness.play.readers import AskModel
 from harness.play.readers.tools import WRITTEN, cut
 
@@ -86,7 +86,7 @@ class Conversation:
     _open: dict[str, tuple[int, int]] = field(default_factory=dict)
     _sizes: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _began: date = field(default_factory=lambda: datetime.now(UTC).date())
+    _began: set[date] = field(default_factory=list_todays)
 
     def answer(self, asked: ChatRequest, named: str = "") -> wire.Completion:
         """One call at a time. `named`: the model, where the request does not name it. Raises Refused."""

@@ -262,7 +262,8 @@ class Child:
 
     def _lacks(self, last_words: str) -> str:
         place = self._home.parent
-        return shortage.find(last_words, place, self._held) or shortage.explain_full_file(place)
+        lack = shortage.find(last_words, place, self._held) or shortage.explain_full_file(place)
+        return lack or leftovers.explain_removal()
 
     def _explain_pause(self) -> str:
         """Says how long this process was stopped during a call: the child's own clocks went on meanwhile."""
@@ -383,5 +384,9 @@ class Child:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.exit()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Who is told to stop waits for no child."""
+        if kind is None or issubclass(kind, Exception):
+            self.exit()
+        else:
+            self.kill()

@@ -83,12 +83,14 @@ class RemoteMemory:
             declared = map(self.description.support.get, FILTERS if op == "recall_where" else (op,))
             if error.fault.kind == "refused" and any(each is None or each.supported for each in declared):
                 raise self._breach(op, f"refused although it is declared: {error.fault.message}") from None
-            waited = error.fault.kind == "timed-out"  # for a server that may have gone
-            if (error.alive or waited) and (outage := self.outage(began)):
-                self.kill()
-                fault = Fault(kind=outage.kind, op=op, message=str(outage))
-                raise MemoryFault(fault, alive=False, trace=str(error)) from None
-            raise
+            raise self._excuse(error, began) from None
+
+    def _excuse(self, error: MemoryFault, began: float) -> MemoryFault:
+        """The fault, or what kept the child from answering; it is killed then."""
+        excused = excuse(error, self.outage(began))
+        if excused is not error:
+            self.kill()
+        return excused
 
     def _must(self, reply: TypeAdapter[Reply[T]], op: str, *args: Any, items: int = 0) -> T:
         value = self._call(reply, op, *args, items=items)
@@ -141,10 +143,14 @@ class RemoteMemory:
     def burst(self, items: Sequence[Item], *, at_once: bool) -> list[BurstWrite]:
         """Each item by a `remember` of its own; at once: all of them in flight together, one thread each."""
         self._pool += len(items)
+        began = time.monotonic()
         found = self._as_many("burst", self._list(BURST, "burst", items, at_once, items=len(items)), items)
-        for each in found:
-            if each.error:
-                self._child.check_machine("remember", each.error)
+        failed = [each.error for each in found if each.error]
+        for error in failed:
+            self._child.check_machine("remember", error)
+        if failed and (outage := self.outage(began)):
+            self.kill()
+            raise MemoryFault(Fault(kind=outage.kind, op="remember", message=str(outage)), alive=False)
         self._check_acks("remember", [each.ack for each in found if each.ack])
         return found
 
@@ -241,6 +247,14 @@ class RemoteMemory:
         self._child.post(op, *args)
         time.sleep(seconds)
         self._child.kill()
+
+
+def excuse(error: MemoryFault, outage: ServiceError | None) -> MemoryFault:
+    """The fault of a call as one of who kept the child from answering, if anybody did."""
+    if outage is None or error.fault.kind == "machine":
+        return error
+    fault = Fault(kind=outage.kind, op=error.fault.op, message=str(outage))
+    return MemoryFault(fault, alive=False, trace=str(error))
 
 
 def describe(

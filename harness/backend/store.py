@@ -56,7 +56,7 @@ class ChildStore:
     unanswered: Callable[[], int] = lambda: 0
     """How many calls under its key were left without vectors by us up to now."""
     endpoint: Callable[[float], str] = lambda _: ""
-    """Why a chat call under its key got no answer since a moment, by the doing of the endpoint; empty: none did."""
+    """Why a call to the models under its key got no answer since a moment, by no doing of its own; empty: all did."""
     homes: Iterator[int] = field(default_factory=partial(count, 1))
 
     def open(self) -> RemoteMemory:
@@ -66,7 +66,11 @@ class ChildStore:
         self.root.mkdir(parents=True, exist_ok=True)
         if self.service is not None:
             self._serve(self.service)
-        memory = client.open_memory(self.adapter, self.space, self._home(), self.deadlines, self.launch)
+        began = time.monotonic()
+        try:
+            memory = client.open_memory(self.adapter, self.space, self._home(), self.deadlines, self.launch)
+        except MemoryFault as error:
+            raise client.excuse(error, self._outage(began)) from None
         memory.outage = self._outage
         return memory
 
@@ -101,8 +105,8 @@ class ChildStore:
             service.check()
 
     def _outage(self, since: float) -> ServiceError | None:
-        """What its chat endpoint did, or why its server, if it has one, is no longer there. A connection is cut before
-        who had it is seen to end."""
+        """What the endpoint of its models did, or why its server, if it has one, is no longer there. A connection is
+        cut before who had it is seen to end."""
         if lack := self.endpoint(since):
             return ServiceError(lack, lack)
         if self.service is None:

@@ -313,24 +313,26 @@ def fork_on_request(descriptor: int, name: str) -> None:
         if not data:
             return None
         request = json.loads(data)
-        answer: dict[str, int] | None
+        answer = dict[str, int]()  # what cannot be done, or was killed as it began
         if "ended" in request:
             answer = {"code": _read_exit_code(request["ended"])}
         elif _has_one_thread():
-            if os.fork() == 0:
+            seen, tells = os.pipe()
+            if (pid := os.fork()) == 0:
+                link.close()
+                os.close(seen)
                 _become_worker(request["env"], request["cwd"], descriptors[1])
                 Sandbox(**request["sandbox"]).narrow()
-                link.sendall(json.dumps({"pid": os.getpid()}).encode())  # by the child: its group exists from here on
-                link.close()
+                os.write(tells, b"1")  # its group exists from here on
+                os.close(tells)
                 sys.argv[1:] = [str(descriptors[0]), name]
                 return main(descriptors[0], name)
-            answer = None
-        else:
-            answer = {}
+            os.close(tells)
+            answer = {"pid": pid} if os.read(seen, 1) else {}
+            os.close(seen)
         for each in descriptors:
             os.close(each)
-        if answer is not None:
-            link.sendall(json.dumps(answer).encode())
+        link.sendall(json.dumps(answer).encode())
 
 
 def leave() -> NoReturn:

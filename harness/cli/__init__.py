@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import signal
 import sys
@@ -46,6 +47,7 @@ def main() -> NoReturn:
     """Every error a user can cause is one line on standard error."""
     gc.set_threshold(100_000, 50, 50)  # a run's events are many and hold no cycles: collecting them took a third
     _replace_closed()
+    _degrade()
     heeded = _heed_signals()
     git.forget_caller()
     _find_temporary()
@@ -123,6 +125,13 @@ def _replace_closed() -> None:
             setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", encoding="utf-8"))
 
 
+def _degrade() -> None:
+    """What the terminal's encoding lacks is printed as an escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def _heed_signals() -> Sequence[signal.Signals]:
     """What ends a process politely is an interrupt: everything that was started is ended and cleaned up. Once is
     enough; the next one would cut the cleaning short. What the caller has told us to ignore stays ignored.
@@ -159,8 +168,8 @@ def _check_checkout() -> None:
     import importlib.util
 
     for name in ("adapters", "tasks"):
-        found = importlib.util.find_spec(name)
-        places = list(found.submodule_search_locations or ()) if found else []
+        spec = importlib.util.find_spec(name)
+        places = list(spec.submodule_search_locations or ()) if spec else []
         if not any(Path(place).parent == paths.ROOT for place in places):
             stop(
                 f"the package '{name}' comes from {places or 'nowhere'}, not from {paths.ROOT}, so another package of "
@@ -177,6 +186,9 @@ def commands() -> None:
     """
     if lack := shortage.explain_limits():
         stop(lack, COULD_NOT_RUN)
+    with suppress(OSError):  # who needs one says that there is none
+        if os.pathsep in (place := tempfile.gettempdir()):
+            stop(f"{place}: '{os.pathsep}' in its name ends a folder of a module path: set TMPDIR to another one")
     try:
         Path.cwd()
     except FileNotFoundError:

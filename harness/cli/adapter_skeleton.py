@@ -28,12 +28,12 @@ def write_adapter(name: str, folder: Path) -> tuple[Path, str]:
         raise NewAdapterError(
             f"{name}: an installed module has this name and would be imported instead; choose another"
         )
-    made = "".join(word.capitalize() for word in name.split("_"))
+    class_name = "".join(word.capitalize() for word in name.split("_"))
     text = resources.files("adapters").joinpath("_skeleton.py").read_text("utf-8")
-    for word, value in {"Skeleton": made, "MODULE": name, "NAME": name, "TITLE": made}.items():
+    for word, value in {"Skeleton": class_name, "MODULE": name, "NAME": name, "TITLE": class_name}.items():
         text = text.replace(word, value)
     try:
         files.write(file, text)
     except OSError as error:
         raise NewAdapterError(f"{file}: cannot be written: {shortage.tell(error)}") from None
-    return file, f"{name}:{made}"
+    return file, f"{name}:{class_name}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from harness import paths
-from harness.cli.common import Between, shorten, tell
+from harness.cli.common import shorten, tell
+from harness.cli.options import Between
 
 
 @click.command()
@@ -22,11 +23,11 @@ def cache(older: float | None, size: float | None, everything: bool) -> None:
     from harness.machine.entries import BOUND
     from harness.report.words import format_count
 
-    kept = TrialCache(paths.find_trials())
+    trials = TrialCache(paths.find_trials())
     if everything or older is not None or size is not None:
         most_bytes = 0 if everything else BOUND if size is None else int(size * 1_000_000)
-        removed = kept.prune(most_bytes, None if older is None else older * 86_400)
+        removed = trials.prune(most_bytes, None if older is None else older * 86_400)
         tell(f"removed: {removed}")
-    entries = kept.list_entries()
+    entries = trials.list_entries()
     megabytes = sum(each.bytes for each in entries) / 1_000_000
-    tell(f"{format_count(len(entries), 'trial')}, {megabytes:,.1f} MB, in {shorten(kept.root)}")
+    tell(f"{format_count(len(entries), 'trial')}, {megabytes:,.1f} MB, in {shorten(trials.root)}")

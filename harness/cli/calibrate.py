@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from harness.cli.common import FOLDER, open_run, stop
+from harness.cli.common import open_run, stop
+from harness.cli.options import FOLDER
 
 
 @click.command()
@@ -24,10 +25,12 @@ def calibrate(folders: tuple[Path, ...]) -> None:
     coldwarm calibrate runs/FIRST runs/SECOND > calibration.md
     """
     from harness.compare import calibration
+    from harness.log.blobs import BlobError
+    from harness.log.folder import FolderError
     from harness.report.outputs import markdown
 
     try:
-        found = calibration.calibrate([open_run(folder) for folder in folders])
-    except calibration.CalibrationError as error:
+        calibrations = calibration.calibrate([open_run(folder) for folder in folders])
+    except (calibration.CalibrationError, FolderError, BlobError) as error:
         stop(error)
-    click.echo(markdown.write_calibration(found), nl=False)
+    click.echo(markdown.write_calibration(calibrations), nl=False)

@@ -10,7 +10,8 @@ import click
 
 from harness import paths
 from harness.cli import promises
-from harness.cli.common import COULD_NOT_RUN, FAILED, GOOD, stop, tell, with_call_seconds, with_out
+from harness.cli.common import COULD_NOT_RUN, FAILED, GOOD, stop, tell
+from harness.cli.options import with_call_seconds, with_out
 
 if TYPE_CHECKING:
     from harness.model.trial import Spec
@@ -64,6 +65,7 @@ def conform(backends: tuple[str, ...], hunting: bool, fresh: bool, call_seconds:
     from harness.backend.client import MemoryFault
     from harness.gateway.embedder import EmbedderError
     from harness.play.sequences import UnansweredError
+    from harness.play.store import Hindered
 
     broken = 0
     try:
@@ -77,6 +79,8 @@ def conform(backends: tuple[str, ...], hunting: bool, fresh: bool, call_seconds:
         stop(f"{interpreters.explain_missing(spec, error)}; no check was made", COULD_NOT_RUN)
     except (EmbedderError, UnansweredError) as error:
         stop(error, COULD_NOT_RUN)
+    except Hindered as hindered:
+        stop(f"{spec.label}: {hindered}; nothing is judged: run it again", COULD_NOT_RUN)
     sys.exit(FAILED if broken else GOOD)
 
 
@@ -89,20 +93,20 @@ def _check(spec: Spec, call_seconds: float | None, *, fresh: bool) -> int:
     counts = dict.fromkeys(marks, 0)
     cache = OutcomeCache(paths.find_proofs(paths.cache_root()) / "checks")
     with conformance.open_setting(spec, deadlines=conformance.DEADLINES.allow(call_seconds)) as place:
-        before, made = cache.find(place, fresh=fresh), list[conformance.CheckOutcome]()
+        before, new_outcomes = cache.find(place, fresh=fresh), list[conformance.CheckOutcome]()
         if len(before.outcomes) < len(conformance.CHECKS):
             place.try_open()
         if place.chat:
             tell(f"{spec.label}: the model inside is answered by {place.chat}")
         for check in conformance.CHECKS:
             if (outcome := before.outcomes.get(check.name)) is None:
-                made.append(outcome := place.judge(check))
+                new_outcomes.append(outcome := place.judge(check))
             counts[outcome.status] += 1
             tell(f"{marks[outcome.status]} {check.name:<38} {check.says}")
             if outcome.why:
                 tell(f"       {outcome.why}")
-        if made:
-            cache.keep(place, before, made)
+        if new_outcomes:
+            cache.keep(place, before, new_outcomes)
     if before.outcomes:
         tell(f"{spec.label}: {before.describe()}; --fresh makes them anew")
     tell(f"{spec.label}: {', '.join(f'{n} {word}' for word, n in counts.items())}")

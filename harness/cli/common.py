@@ -1,15 +1,14 @@
-"""What the commands share: exit codes, one-line errors, options, and loading of stories and runs."""
+"""What the commands share: exit codes, one-line errors, and loading of stories and runs."""
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
 import shutil
 import sys
 import webbrowser
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -17,7 +16,7 @@ import click
 
 from harness import paths
 from harness.machine import files, shortage
-from harness.model.trial import DEFAULT_CALL_SECONDS, Split
+from harness.model.trial import Split
 
 if TYPE_CHECKING:
     from harness.log.folder import Folder
@@ -34,33 +33,6 @@ SHOWN = 5
 """Trials that are named where many did not get to their end."""
 LEAST_WIDTH = 20
 """Columns of a terminal; one that says that it has fewer does not know."""
-
-
-class PlainPath(click.Path):
-    """A path that can be written down: every file of a run is UTF-8, and names where it lies."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            os.fspath(value).encode()
-        except UnicodeEncodeError:
-            self.fail(f"{os.fsencode(value)!r}: its name is not UTF-8: choose another", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-class Between(click.FloatRange):
-    """A range of numbers: what is no number lies in none, though no comparison says so."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        found = super().convert(value, param, ctx)
-        if not math.isfinite(found):
-            self.fail(f"{value} is no number of seconds, days or whatever is counted here", param, ctx)
-        return found
-
-
-FOLDER = PlainPath(path_type=Path)
-SPLIT = click.Choice(["all", "dev", "held"])
-SPLIT_HELP = "Part of the suite: dev to work with, held kept back for a final run."
-HELD_SEED_HELP = "Draws which stories are held; any number but 0 draws others than those that everybody knows."
 
 
 def stop(message: object, code: int = BAD) -> NoReturn:
@@ -96,73 +68,6 @@ def tell(line: object) -> None:
 def tell_json(text: str) -> None:
     """Strings of JSON can say the same without what a CI server reads as a command."""
     click.echo(text.replace("##", "\\u0023#").replace("::", "\\u003a:"), nl=False)
-
-
-class GroupedCommand(click.Command):
-    """A command of many options: its help shows them under headings.
-
-    Attributes:
-        groups: Heading -> names of parameters.
-    """
-
-    def __init__(self, *args: Any, groups: Mapping[str, Sequence[str]], **more: Any) -> None:
-        super().__init__(*args, **more)
-        self.groups = groups
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        known = {param.name: param.get_help_record(ctx) for param in self.get_params(ctx)}
-        named = {name for names in self.groups.values() for name in names}
-        groups = {**self.groups, "Other": [name for name in known if name not in named]}
-        for heading, names in groups.items():
-            records = [record for name in names if (record := known[name]) is not None]
-            if records:
-                with formatter.section(heading):
-                    formatter.write_dl(records)
-
-
-def with_suite(command: Callable[..., Any]) -> Callable[..., Any]:
-    command = click.option("--fixtures", type=FOLDER, default=paths.FIXTURES, help="Folder of the fixtures.")(command)
-    return click.option(
-        "--tasks", "--suite", "tasks", type=FOLDER, default=paths.TASKS, callback=_find_suite,
-        help=f"Folder of the scenarios, a suite; or {', '.join(paths.SUITES)}.",
-    )(command)  # fmt: skip
-
-
-def _find_suite(_context: click.Context, _param: click.Parameter, value: Path) -> Path:
-    return paths.find_suite(value)
-
-
-def with_call_seconds(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option(
-        "--call-seconds", type=Between(1, 86_400), metavar="SECONDS",
-        help=f"Seconds for a call of a backend, and more for each memory. Default: {DEFAULT_CALL_SECONDS:g} (of "
-        "`promises` 10), or what its adapter declares if that is longer. Opening: 120, or this if longer.",
-    )(command)  # fmt: skip
-
-
-def with_out(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option("--out", type=FOLDER, default=paths.RUNS, help="Where runs are written.")(command)
-
-
-def with_elsewhere(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option("--out", type=FOLDER, help="Where to write, if not into the run's folder.")(command)
-
-
-def with_processes(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option(
-        "--jobs", "-j", type=click.IntRange(1, 64), default=os.cpu_count, help="Stories scored side by side."
-    )(command)
-
-
-def with_demands(command: Callable[..., Any]) -> Callable[..., Any]:
-    baseline = click.option("--baseline", type=FOLDER, help="Compare with what `coldwarm baseline save` wrote.")
-    return click.option("--gates", type=FOLDER, help="Thresholds of a gates.toml; a broken one exits 1.")(
-        baseline(command)
-    )
-
-
-def with_open(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option("--open", "browse", is_flag=True, help="Open the report in the browser.")(command)
 
 
 def open_page(page: Path) -> None:
@@ -220,13 +125,6 @@ def leave_out(stories: list[tuple[Scenario, Repo]]) -> list[tuple[Scenario, Repo
     return [(story, repo) for story, repo in stories if story.id not in lacking]
 
 
-def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
-    command = click.option("--json", "as_json", is_flag=True, help="Print results.json on stdout, all else on stderr.")(
-        command
-    )
-    return click.option("--quiet", "-q", is_flag=True, help="Print only how it ended.")(command)
-
-
 def open_terminal(*, quiet: bool = False, as_json: bool = False) -> Any:
     """Where progress and tables go. Where no terminal is, lines are 80 wide, unless COLUMNS says otherwise.
 
@@ -234,11 +132,15 @@ def open_terminal(*, quiet: bool = False, as_json: bool = False) -> Any:
     """
     from rich.console import Console
 
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # to click, as of all that is printed: rich's own exit code says that a gate is broken
+
     columns = os.environ.get("COLUMNS", "")
     width = int(columns) if columns.isdecimal() and len(columns) < 6 else 0
     if not columns and (sys.stderr if as_json else sys.stdout).isatty():
         width = shutil.get_terminal_size().columns
-    return Console(
+    return Screen(
         highlight=False, soft_wrap=True, stderr=as_json, quiet=quiet, width=width if width >= LEAST_WIDTH else 80
     )
 
@@ -285,7 +187,10 @@ def score_run(folder: Folder, jobs: int = 1, claims: Path | None = None) -> tupl
     from harness.machine.processes import Killed
     from harness.report.model import evidence
 
-    planned = len((file := folder.read()).trials) + len(file.drills)
+    try:
+        planned = len((file := folder.read()).trials) + len(file.drills)
+    except FolderError as error:  # it could be read when the command began
+        stop(f"{error}; it was removed or changed meanwhile: restore it, or run again", COULD_NOT_RUN)
     if planned and not folder.list_stories() and not folder.list_drills():
         stop(f"{shorten(folder.root)}: none of its {planned} trials has a log: play them, or restore logs/ and drills/")
     try:
@@ -296,6 +201,18 @@ def score_run(folder: Folder, jobs: int = 1, claims: Path | None = None) -> tupl
         stop(error)
     except Killed as error:
         stop(f"scoring: {error}; all logs are kept: coldwarm report {shorten(folder.root)}", COULD_NOT_RUN)
+
+
+def _tell_unended(reasons: Mapping[str, str]) -> None:
+    """Names trials, one for each reason: what happened to several is said once."""
+    alike = dict[str, list[str]]()
+    for trial, why in reasons.items():
+        alike.setdefault(why or trial, []).append(trial)
+    for first, *others in list(alike.values())[:SHOWN]:
+        which = f"{first} and {len(others)} more did not get to their" if others else f"{first} did not get to its"
+        say(": ".join(filter(None, [f"trial {which} end", reasons[first]])))
+    if unlisted := sum(map(len, list(alike.values())[SHOWN:])):
+        say(f"{unlisted} more trials did not get to their end: the report names them")
 
 
 def tell_written(folder: Folder, results: Results, parts: Evidences, out: Path | None = None) -> ReportFiles:
@@ -323,13 +240,10 @@ def choose_exit_code(results: Results) -> int:
     cells: list[AnyCell] = [*results.cells, *results.trust]
     lost = (each for each in cells if each.status in ("failed", "incomplete", "not-run"))
     unended = {cell.played: cell.reason for cell in sorted(lost, key=lambda cell: (cell.folder != LOGS, cell.played))}
-    for trial, why in list(unended.items())[:SHOWN]:
-        say(": ".join(filter(None, [f"trial {trial} did not get to its end", why])))
-    if len(unended) > SHOWN:
-        say(f"{len(unended) - SHOWN} more trials did not get to their end: the report names them")
+    _tell_unended(unended)
     failing = [each for each in state_faults(results) if each.bad]
     for statement in failing:
-        say(f"{statement.line}; allow them with --allow-faults {statement.backend}=COUNT")
+        say(f"{statement.line}; allow them with coldwarm run --allow-faults {statement.backend}=COUNT")
     if results.run.missing:
         say(f"shards {', '.join(results.run.missing)} are missing: give them to `coldwarm merge`, too")
     unmet = [gate for gate in results.gates if gate.verdict != "held"]
@@ -343,7 +257,10 @@ def choose_exit_code(results: Results) -> int:
 
 
 def shorten(path: Path) -> Path:
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    """As it is named from the working folder, if it lies below that and that is still there."""
+    with suppress(FileNotFoundError, ValueError):
+        return path.relative_to(Path.cwd())
+    return path
 
 
 def spell(path: Path) -> str:

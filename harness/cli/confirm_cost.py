@@ -47,12 +47,12 @@ def ask(
     free = price is None or not (price.prompt or price.completion)
     if free and is_here(os.environ.get("OPENAI_BASE_URL", "")):
         return
-    found = estimate(trials, stories)
-    parts = [f"estimate: {found.calls:,} chat calls, {found.prompt:,} + {found.completion:,} tokens (prompt, answers)"]
-    if found.most:
-        parts.append(f"at most {found.most:,}")
+    cost = estimate(trials, stories)
+    parts = [f"estimate: {cost.calls:,} chat calls, {cost.prompt:,} + {cost.completion:,} tokens (prompt, answers)"]
+    if cost.most:
+        parts.append(f"at most {cost.most:,}")
     unit = f" {prices.currency} ({prices})" if prices else " at --chat-price"
-    parts.append("price unknown (--prices)" if price is None else f"about {found.money(price):,.2f}{unit}")
+    parts.append("price unknown (--prices)" if price is None else f"about {cost.money(price):,.2f}{unit}")
     screen.print(make_plain(f"{'; '.join(parts)}; models inside backends come on top"), markup=False)
     if yes:
         return

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from harness.cli.common import FOLDER, open_run, read_prices, stop
+from harness.cli.common import open_run, read_prices, stop
+from harness.cli.options import FOLDER
 
 
 @click.command()
@@ -27,13 +28,16 @@ def cost(folders: tuple[Path, ...], prices: Path | None) -> None:
     coldwarm cost coldwarm-runs/latest --prices prices.toml
     """
     from harness.compare import cost_model
+    from harness.log.blobs import BlobError
+    from harness.log.folder import FolderError
     from harness.model.prices import PricesError
     from harness.report.outputs import markdown
 
     runs = {(run := open_run(folder)).read().id: run for folder in folders}  # `runs/*` has the link `latest`, too
     try:
-        told = (run.read().prices for run in runs.values())
-        known = read_prices(prices) if prices else next(filter(None, told), None)
-    except PricesError as error:
+        run_prices = (run.read().prices for run in runs.values())
+        known = read_prices(prices) if prices else next(filter(None, run_prices), None)
+        page = markdown.write_costs(cost_model.list_costs([*runs.values()]), known)
+    except (PricesError, FolderError, BlobError) as error:
         stop(error)
-    click.echo(markdown.write_costs(cost_model.list_costs([*runs.values()]), known), nl=False)
+    click.echo(page, nl=False)

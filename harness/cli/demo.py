@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import choose_exit_code, open_page, score_run, shorten, tell, tell_written, with_open, with_out
+from harness.cli.common import choose_exit_code, open_page, score_run, shorten, tell, tell_written
+from harness.cli.options import with_open, with_out
 from harness.cli.play import run
 
 if TYPE_CHECKING:
@@ -85,8 +86,8 @@ def _find(results: Results, measure: str, backend: str | None, write: WritePolic
     for cell in results.cells:
         read = results.run.conditions.headline_read if backend else None
         if (cell.backend, cell.write_policy, cell.read_policy) == (backend, write, read):
-            found = cell.measures[measure]
-            return found if found.status == "measured" else None
+            pooled = cell.measures[measure]
+            return pooled if pooled.status == "measured" else None
     return None
 
 
@@ -102,9 +103,9 @@ def _show_stale(folder: Folder) -> Iterator[str]:
         if (log.trial.backend, log.trial.write_policy) != (MEMORY, "append"):
             continue
         for _, work in (record := Record(log)).works("trusting"):
-            taken = {choice.decision: choice.value for choice in work.choices}
-            for (job, name), found in record.find_decided("trusting").items():
-                if job == work.job and found.verdict == "stale" and taken.get(name):
-                    yield f"  For example: {found.decision.question}"
-                    yield f"    it took {taken[name]}, and right is {found.decision.right.value}"
+            choices = {choice.decision: choice.value for choice in work.choices}
+            for (job, name), judged in record.find_decided("trusting").items():
+                if job == work.job and judged.verdict == "stale" and choices.get(name):
+                    yield f"  For example: {judged.decision.question}"
+                    yield f"    it took {choices[name]}, and right is {judged.decision.right.value}"
                     return

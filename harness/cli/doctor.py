@@ -19,7 +19,7 @@ from harness.backend.client import Deadlines, MemoryFault
 from harness.cli import env
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.embedder import EmbedderError, Encoder, MissingEmbedderError, choose
-from harness.gateway.gateway import Gateway
+from harness.gateway.gateway import Gateway, GatewayError
 from harness.machine import bubblewrap, containment, extras, leftovers
 from harness.model.trial import Spec
 from harness.play.readers.chat import UNCONTAINED
@@ -63,9 +63,12 @@ def examine(out: Path, specs: Sequence[Spec] = ()) -> Iterator[Examined]:
         yield Examined("embedder", False, str(error))
         return
     yield good
-    for made in environments.list_made():
-        yield Examined("environment", True, env.describe(made))
-    yield from _examine_adapters(embedder, specs)
+    for environment in environments.list_made():
+        yield Examined("environment", True, env.describe(environment))
+    try:
+        yield from _examine_adapters(embedder, specs)
+    except GatewayError as error:
+        yield Examined("gateway", False, str(error))
 
 
 def _examine_agents() -> Examined:
@@ -87,8 +90,8 @@ def _examine_git() -> Examined:
 
 def _are_ours() -> bool:
     """`adapters` and `tasks` are the ones beside this harness, not packages of the same name from elsewhere."""
-    found = [__import__(name).__path__[0] for name in ("adapters", "tasks")]
-    return all(Path(path).parent == paths.ROOT for path in found)
+    folders = [__import__(name).__path__[0] for name in ("adapters", "tasks")]
+    return all(Path(path).parent == paths.ROOT for path in folders)
 
 
 def _examine_package(name: str) -> Examined:

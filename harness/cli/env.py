@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import COULD_NOT_RUN, Between, shorten, stop, tell
+from harness.cli.common import COULD_NOT_RUN, shorten, stop, tell
+from harness.cli.options import Between
 
 if TYPE_CHECKING:
     from harness.backend.environments import Environment
@@ -51,11 +52,11 @@ def prune(names: tuple[str, ...], older: float | None) -> None:
         stop(f"no environment is of {', '.join(names)}; there are: {', '.join(known) or 'none'}")
     if older is not None:
         chosen = [each for each in chosen if time.time() - each.used > older * 86_400]
-    kept = [each for each in chosen if not environments.remove(each)]
-    tell(f"removed: {len(chosen) - len(kept)}")
-    for each in kept:
+    in_use = [each for each in chosen if not environments.remove(each)]
+    tell(f"removed: {len(chosen) - len(in_use)}")
+    for each in in_use:
         tell(f"in use: {describe(each)}")
-    sys.exit(COULD_NOT_RUN if kept else 0)
+    sys.exit(COULD_NOT_RUN if in_use else 0)
 
 
 def _is_of(each: Environment, name: str) -> bool:

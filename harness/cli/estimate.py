@@ -55,11 +55,11 @@ def estimate(trials: Iterable[Trial], scenarios: Iterable[Scenario]) -> Estimate
     count: Mapping[str, tuple[int, int]] = {
         name: (sum(len(job.decisions) for _, job in story.jobs()), len(story.jobs())) for name, story in stories.items()
     }
-    found = NOTHING
+    total = NOTHING
     jobs_of = dict[str, Estimate]()
     for trial in trials:
         if split_reader(trial.writer)[1] and trial.scenario in stories:
-            found = found.add(WRITING.repeat(len([*stories[trial.scenario].writes()])))
+            total = total.add(WRITING.repeat(len([*stories[trial.scenario].writes()])))
         reader, model = split_reader(trial.reader)
         decisions, jobs = count.get(trial.scenario, (0, 0))
         if not model:
@@ -67,10 +67,10 @@ def estimate(trials: Iterable[Trial], scenarios: Iterable[Scenario]) -> Estimate
         if reader != "choice":
             if reader not in jobs_of:
                 jobs_of[reader] = estimate_job(reader)
-            found = found.add(jobs_of[reader].repeat(jobs * trial.rounds))
+            total = total.add(jobs_of[reader].repeat(jobs * trial.rounds))
         elif trial.backend:  # cold asks nobody
-            found = found.add(CHOICE.repeat(decisions))
-    return found
+            total = total.add(CHOICE.repeat(decisions))
+    return total
 
 
 def estimate_job(reader: str) -> Estimate:

@@ -12,7 +12,6 @@ from harness import paths
 from harness.cli.common import (
     COULD_NOT_RUN,
     FAILED,
-    FOLDER,
     GOOD,
     open_run,
     open_terminal,
@@ -22,10 +21,9 @@ from harness.cli.common import (
     stop,
     tell,
     tell_json,
-    with_demands,
-    with_out,
     write_page,
 )
+from harness.cli.options import FOLDER, with_demands, with_out
 from harness.machine import files, shortage
 
 
@@ -128,15 +126,17 @@ def save(folder: Path, output: Path) -> None:
     from harness.report.words import format_count
 
     try:
-        made = baseline_files.load(folder)
-        files.write(output, baseline_files.write_text(made))
+        run_baseline = baseline_files.load(folder)
+        files.write(output, baseline_files.write_text(run_baseline))
     except RegressError as error:
         stop(error)
     except OSError as error:
         stop(f"{output}: cannot be written: {shortage.tell(error)}; choose another with -o")
-    held = f"{format_count(len(made.stories), 'scenario')}, {format_count(len(made.entrants), 'backend')}"
-    tell(f"{shorten(output)}: {held} of run {made.run}")
-    points = [*(point for row in made.rows for point in row.points), *(row.point for row in made.trust)]
+    held = (
+        f"{format_count(len(run_baseline.stories), 'scenario')}, {format_count(len(run_baseline.entrants), 'backend')}"
+    )
+    tell(f"{shorten(output)}: {held} of run {run_baseline.run}")
+    points = [*(point for row in run_baseline.rows for point in row.points), *(row.point for row in run_baseline.trust)]
     if holes := sum(point in ("failed", "not-run") for point in points):
         say(f"{holes} of {len(points)} numbers failed or were not run: there nothing will be compared with it")
 
@@ -158,7 +158,9 @@ def pack(folder: Path, output: Path | None) -> None:
     try:
         packing.pack(opened.root, target)
     except packing.PackError as error:
-        stop(error, COULD_NOT_RUN)
+        stop(error)
+    except OSError as error:
+        stop(f"{target}: cannot be written: {shortage.tell(error)}; choose another with -o", COULD_NOT_RUN)
     tell(f"{shorten(target)}: {target.stat().st_size:,} bytes")
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from harness import paths
-from harness.cli.common import FOLDER, say, stop
+from harness.cli.common import say, stop
+from harness.cli.options import FOLDER
 from harness.machine import documents, shortage
 
 SUMMARY = "GITHUB_STEP_SUMMARY"

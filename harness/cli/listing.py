@@ -43,6 +43,6 @@ def count_story(story: Scenario) -> tuple[int, ...]:
     will be made of.
     """
     jobs = [job for _, job in story.jobs()]
-    said = sum(tokens.count(fact.phrase(stratum).text) for fact in story.facts for stratum in STRATA)
+    phrase_tokens = sum(tokens.count(fact.phrase(stratum).text) for fact in story.facts for stratum in STRATA)
     decisions = sum(len(job.decisions) for job in jobs)
-    return len(story.facts), len(story.sessions), len(story.probes()), len(jobs), decisions, said
+    return len(story.facts), len(story.sessions), len(story.probes()), len(jobs), decisions, phrase_tokens

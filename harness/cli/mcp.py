@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from harness import paths
-from harness.cli.common import COULD_NOT_RUN, FOLDER, stop, with_call_seconds
+from harness.cli.common import COULD_NOT_RUN, stop
+from harness.cli.options import FOLDER, with_call_seconds
 
 
 @click.command()

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from harness import paths
-from harness.cli.common import FOLDER, open_terminal, shorten, spell, stop, tell
+from harness.cli.common import open_terminal, shorten, spell, stop, tell
+from harness.cli.options import FOLDER
 
 if TYPE_CHECKING:
     from harness.mine.mining import Mined
+    from harness.mine.recorded_sessions import Recorded
+    from harness.mine.stories import MinedStory
     from harness.mine.tested import TestJudge
-    from harness.mine.told import Spoken
     from harness.mine.worth import Worth
+    from harness.model.transcript import Message
 
 
 def _ask(text: str) -> bool | None:
@@ -107,36 +110,37 @@ def mine(
     from harness.sessions.folder import SessionsError, is_imported
 
     if sessions is not None and not is_imported(sessions):
-        made = f"coldwarm import sessions PATH --to {spell(sessions)}"
-        stop(f"{sessions}: holds no imported sessions: make it with `{made}`")
+        command = f"coldwarm import sessions PATH --to {spell(sessions)}"
+        stop(f"{sessions}: holds no imported sessions: make it with `{command}`")
     if folder is None and review is None and check is None:
         stop("say what is wanted: --to DIR for a suite, --review PAGE.html for a page of its candidates, --check N")
     day = since.replace(tzinfo=UTC) if since else None
     wanted = mining.Wanted(min_worth, day, below)
-    kept = None
+    mined_stories = None
     judge = _open_judge(tests) if tests else None
     try:
         if folder is not None:
             mining.check_free(folder)
         decided = review_page.read(decisions) if decisions else {}
         with say_during(open_terminal(), "reading the history"):
-            spoken = partial(_list_spoken, sessions) if sessions else None
-            mined = mining.search(repository, commit, commits, decided, paths.cache_root(), wanted, spoken)
-        _tell_found(mined, asked=sessions is not None)
+            recorded = _open_sessions(sessions) if sessions else None
+            mined = mining.search(repository, commit, commits, decided, paths.cache_root(), wanted, recorded)
+        _tell_found(mined, with_sessions=sessions is not None)
         if review is not None:
             review_page.write(mined, review, decided)
             tell(f"page: {shorten(review)}; it saves decisions.json, which --decisions reads")
         if folder is not None:
             with say_during(open_terminal(), "writing and proving the stories"):
-                kept = mining.write(mined, folder, stories, seed, paths.FIXTURES, paths.cache_root(), judge)
-            tell(f"{shorten(folder)}: {len(kept)} of {stories} stories")
+                mined_stories = mining.write(mined, folder, stories, seed, paths.FIXTURES, paths.cache_root(), judge)
+            tell(f"{shorten(folder)}: {len(mined_stories)} of {stories} stories")
             if judge is not None:
                 _tell_tested(judge)
             tell(f"Play it: coldwarm run --suite {spell(folder)} -b chroma -d none")
+            _tell_transcripts(mined_stories, folder)
         if check is not None:
-            if kept is None:
-                kept = mining.list_stories(mined, stories, seed, Counter())
-            tell(review_sample.judge(mined, mining.list_used(mined, kept), seed, check, _ask).tell())
+            if mined_stories is None:
+                mined_stories = mining.list_stories(mined, stories, seed, Counter())
+            tell(review_sample.judge(mined, mining.list_used(mined, mined_stories), seed, check, _ask).tell())
     except (mining.MineError, FixtureError, SessionsError) as error:
         stop(error)
 
@@ -156,8 +160,8 @@ def _open_judge(tests: str) -> TestJudge:
         stop(f"--tests: {error}")
 
 
-def _tell_found(mined: Mined, *, asked: bool) -> None:
-    """What there is to tell, and what was left out; `asked`: sessions were given."""
+def _tell_found(mined: Mined, *, with_sessions: bool) -> None:
+    """What there is to tell, and what was left out; `with_sessions`: sessions were given."""
     from harness.mine import misled
     from harness.report.words import format_count
 
@@ -167,9 +171,11 @@ def _tell_found(mined: Mined, *, asked: bool) -> None:
     )
     for reason, count in sorted(mined.reasons.items(), key=lambda pair: -pair[1]):
         tell(f"{count:>8,}  {reason}")
-    if asked:
-        said = {each.session for own in mined.told.values() for each in own}
-        tell(f"{format_count(len(said), 'session')} said {format_count(len(mined.told), 'value')} that changed later")
+    if with_sessions:
+        sessions = {each.session for own in mined.told.values() for each in own}
+        tell(
+            f"{format_count(len(sessions), 'session')} said {format_count(len(mined.told), 'value')} that changed later"
+        )
     if mined.misled:
         tell(misled.tell(mined.misled))
 
@@ -185,22 +191,48 @@ def _tell_tested(judge: TestJudge) -> None:
     if judge.unsteady:
         tell(f"Of {format_count(judge.unsteady, 'decision')} they judged otherwise when run again, and judge nothing.")
     if judge.failing:
-        told = make_visible(next(iter(judge.failing.values())))
-        tell(f"At {format_count(len(judge.failing), 'commit')} they fail without any change, and judge nothing: {told}")
+        reason = make_visible(next(iter(judge.failing.values())))
+        tell(
+            f"At {format_count(len(judge.failing), 'commit')} they fail without any change, and judge nothing: {reason}"
+        )
         tell(
             "They see the work tree, the system's programs and the Python that runs coldwarm, and no network"
             + ("." if programs.find_environment() else f"; {programs.VARIABLE}=.venv shows them your own environment.")
         )
 
 
-def _list_spoken(folder: Path, repository: str) -> Iterator[Spoken]:
-    """What was said in the sessions of a repository, a session at a time. Raises SessionsError."""
+def _open_sessions(folder: Path) -> Recorded:
+    """The sessions of an import. What is read of them raises SessionsError."""
+    from harness.mine.recorded_sessions import Recorded
     from harness.mine.told import Spoken
     from harness.sessions.folder import read_index, read_session
 
-    for entry in read_index(folder).sessions:
-        if entry.repository in ("", repository):
-            at = entry.at
-            for number, message in enumerate(read_session(folder, entry).messages, 1):
-                at = message.at or at
-                yield Spoken(entry.id, at, number, message.content)
+    entries = {entry.id: entry for entry in read_index(folder).sessions}
+
+    @lru_cache(maxsize=8)  # a session may be of megabytes, and tell many values
+    def read(name: str) -> tuple[Message, ...]:
+        messages: list[Message] = []
+        at = entries[name].at
+        for message in read_session(folder, entries[name]).messages:
+            at = message.at or at
+            messages.append(message.model_copy(update={"at": at}))
+        return tuple(messages)
+
+    def list_spoken(repository: str) -> Iterator[Spoken]:
+        for entry in entries.values():
+            if entry.repository in ("", repository):
+                for number, message in enumerate(read(entry.id), 1):
+                    yield Spoken(entry.id, message.at or entry.at, number, message.content)
+
+    return Recorded(list_spoken, read)
+
+
+def _tell_transcripts(stories: Sequence[MinedStory], folder: Path) -> None:
+    """How to feed the transcripts of stories that have some."""
+    from harness.mine.recorded_sessions import RECORDED
+    from harness.report.words import format_count
+
+    if any(story.transcripts for story in stories):
+        sessions = {name for story in stories for name in story.transcripts if name.startswith(RECORDED)}
+        tell(f"{format_count(len(sessions), 'session')} of your team's in them, and a line for each value of a commit.")
+        tell(f"Feed what was said: coldwarm run --suite {spell(folder)} --feed sessions -b chroma -d none")

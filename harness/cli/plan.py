@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import COULD_NOT_RUN, FOLDER, Between, open_run, read_prices, stop, tell
+from harness.cli.common import COULD_NOT_RUN, open_run, read_prices, stop, tell
+from harness.cli.options import FOLDER, Between
 
 if TYPE_CHECKING:
     from harness.compare.planning import Need, Plan, Spending
@@ -43,6 +44,8 @@ def plan(
     coldwarm plan coldwarm-runs/latest --difference 10 --power 0.8
     """
     from harness.compare import cost_model, planning
+    from harness.log.blobs import BlobError
+    from harness.log.folder import FolderError
     from harness.metrics.completion import DECISIONS_RIGHT
     from harness.model.prices import PricesError
     from harness.regress import baseline_files
@@ -53,20 +56,20 @@ def plan(
         stop(f"--measure {measure}: known are {', '.join(known)}")
     opened = open_run(folder)
     try:
-        given: Prices | None = read_prices(prices) if prices else opened.read().prices
+        price_list: Prices | None = read_prices(prices) if prices else opened.read().prices
     except PricesError as error:
         stop(error)
     try:
         results = baseline_files.load_evidence(opened.root).results
         assert results is not None, "a folder has results"
         side = planning.choose(results, row, against, measure)
-        found = planning.plan(side, difference / 100, wanted)
-    except (RegressError, planning.UnknownRowError) as error:
+        answer = planning.plan(side, difference / 100, wanted)
+        spending = planning.spend(results, cost_model.list_costs([opened]), side, price_list)
+    except (RegressError, planning.UnknownRowError, FolderError, BlobError) as error:
         stop(error)
     except planning.PlanError as error:
         stop(error, COULD_NOT_RUN)
-    spending = planning.spend(results, cost_model.list_costs([opened]), side, given)
-    for line in _describe(found, spending, given):
+    for line in _describe(answer, spending, price_list):
         tell(line)
 
 

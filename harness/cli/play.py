@@ -11,12 +11,6 @@ import click
 
 from harness import paths
 from harness.cli.common import (
-    FOLDER,
-    HELD_SEED_HELP,
-    SPLIT,
-    SPLIT_HELP,
-    Between,
-    GroupedCommand,
     choose_exit_code,
     find_report_folder,
     open_run,
@@ -24,6 +18,14 @@ from harness.cli.common import (
     score_run,
     shorten,
     tell_written,
+)
+from harness.cli.options import (
+    FOLDER,
+    HELD_SEED_HELP,
+    SPLIT,
+    SPLIT_HELP,
+    Between,
+    GroupedCommand,
     with_call_seconds,
     with_demands,
     with_elsewhere,
@@ -253,7 +255,7 @@ class SizeOfDrills(click.ParamType[DrillSize]):
 @with_open
 @with_out
 @with_suite
-def run(browse: bool, **asked: Any) -> None:
+def run(browse: bool, **options: Any) -> None:
     """Play scenarios against backends, and write a report.
 
     Every scenario is played cold, without a memory, and warm, with each backend.
@@ -265,8 +267,8 @@ def run(browse: bool, **asked: Any) -> None:
     """
     from harness.cli import playing
 
-    folder = playing.play(**asked)
-    shown = {name: asked[name] for name in ("quiet", "as_json", "jobs")}
+    folder = playing.play(**options)
+    shown = {name: options[name] for name in ("quiet", "as_json", "jobs")}
     sys.exit(report_run(folder, **shown, browse=browse))
 
 

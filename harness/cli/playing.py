@@ -68,7 +68,7 @@ def play(
     out: Path,
     tasks: Path,
     fixtures: Path,
-    **asked: Any,
+    **options: Any,
 ) -> Folder:
     """Plays, and says how it goes on; the parameters are those of `run`. What ends it early stops the command."""
     from harness import regress
@@ -98,7 +98,7 @@ def play(
         call_seconds = call_seconds or (folder.read().call_seconds if folder else None)
         if shard and (gates or baseline):
             raise regress.RegressError("a shard is no run that gates could judge: give them to `coldwarm merge`")
-        selection = _resume(folder, **asked) if folder else select(**asked)
+        selection = _resume(folder, **options) if folder else select(**options)
         regress.check(gates, baseline, selection)
         table = read_prices(prices) if prices else None
         model = split_reader(selection.reader)[1] or split_reader(selection.writer)[1]
@@ -108,7 +108,7 @@ def play(
         chat = make_upstream(selection.chat, os.environ).name if selection.chat else ""
         screen = open_terminal(quiet=quiet, as_json=as_json)
         executor, playables, stories = _prepare(
-            screen, dask, jobs, selection, allow, tasks, fixtures, keeps=keep or bool(asked["record"])
+            screen, dask, jobs, selection, allow, tasks, fixtures, keeps=keep or bool(options["record"])
         )
         if baseline and extras.explain_missing(["scipy"]):
             stop(extras.explain_lack("scipy", "comparing drills with a baseline"), COULD_NOT_RUN)
@@ -171,10 +171,22 @@ def _find_again(folder: Folder | None, tasks: Path, fixtures: Path) -> tuple[Pat
 
 
 def _spell_resume(folder: Folder, tasks: Path, fixtures: Path) -> str:
-    given = (("--suite", tasks, paths.TASKS), ("--fixtures", fixtures, paths.FIXTURES))
+    folders = (("--suite", tasks, paths.TASKS), ("--fixtures", fixtures, paths.FIXTURES))
     names = {path: name for name, path in paths.SUITES.items()}
-    own = [word for option, path, usual in given if path != usual for word in (option, names.get(path, str(path)))]
+    own = [word for option, path, usual in folders if path != usual for word in (option, names.get(path, str(path)))]
     return shlex.join(["coldwarm", "run", "--resume", str(folder.root), *own])
+
+
+def _name_spoken(mute: str) -> str:
+    """What can be done in place of playing a story without transcripts."""
+    from harness.model.scenario import MINED
+
+    if mute.startswith(f"{MINED}/"):
+        return (
+            "it was mined without your team's sessions: mine it again with `--sessions FOLDER` of "
+            "`coldwarm import sessions`, or play it without --feed"
+        )
+    return "play the suite that has: --suite deep"
 
 
 def _prepare(
@@ -198,9 +210,7 @@ def _prepare(
             environments.begin(spec)
     stories = leave_out(load_stories(tasks, fixtures, selection.scenarios, selection.split, selection.held_seed))
     if mute := [story.id for story, _ in stories if selection.feed != "facts" and not story.spoken]:
-        raise ValueError(
-            f"--feed {selection.feed}: {mute[0]} has no transcripts; play the suite that has: --suite deep"
-        )
+        raise ValueError(f"--feed {selection.feed}: {mute[0]} has no transcripts; {_name_spoken(mute[0])}")
     with say_during(screen, "asking the backends what they are"):
         executor, playables = _ask(dask, jobs, selection, allow, keeps=keeps)
     for line in environments.describe(selection.backends):
@@ -208,8 +218,9 @@ def _prepare(
     played = any(spec.label in playables.playables for spec in selection.backends)
     for each in playables.unplayed:
         if each.backend in playables.undescribed and not each.allowed:
-            hint = f"nothing was played; leave it out with -b, or go on without it: --allow {each.backend}"
-            stop(f"{each.backend} could not run: {each.reason}; {hint}", COULD_NOT_RUN)
+            instead = f"leave it out with -b, or go on without it: --allow {each.backend}"
+            hint = "run it again" if playables.undescribed[each.backend] == "machine" else instead
+            stop(f"{each.backend} could not run: {each.reason}; nothing was played; {hint}", COULD_NOT_RUN)
         if played or len(playables.unplayed) > 1:  # else the end says it
             screen.print(make_plain(f"{each.backend} cannot run: {each.reason}"), markup=False)
     if not played:
@@ -223,10 +234,13 @@ def _ask(
     dask: str | None, jobs: int, selection: Selection, allow: tuple[str, ...], *, keeps: bool
 ) -> tuple[Executor, Backends]:
     """Who plays, closed with the command, and what it can play. Raises RegistryError and ValueError."""
+    from harness.machine import shortage
     from harness.play.executor import Threads
     from harness.play.trouble import ExecutorError
 
     if dask is None:
+        if lack := shortage.explain_crowd(jobs):
+            stop(lack, COULD_NOT_RUN)
         return (here := Threads(jobs)), here.describe(selection, allow)
     if keeps:
         raise ValueError("--keep and --record leave files where trials are played: not with --dask")
@@ -367,16 +381,16 @@ def _resume(folder: Folder, backends: tuple[str, ...], chat: str | None, record:
 
     file = folder.read()
     selection = file.selection
-    given = {spec.label: spec for spec in interpreters.name_releases(map(registry.parse, backends))}
-    asked = (
-        given.get(spec.label) or interpreters.restore_interpreter(spec, file.interpreters.get(spec.label))
+    given_specs = {spec.label: spec for spec in interpreters.name_releases(map(registry.parse, backends))}
+    run_specs = (
+        given_specs.get(spec.label) or interpreters.restore_interpreter(spec, file.interpreters.get(spec.label))
         for spec in selection.backends
     )
     specs = tuple(
         spec.model_copy(update={"lock": documents.read_text(lock)})
         if (lock := folder.lock(spec.label)).exists()
         else spec
-        for spec in asked
+        for spec in run_specs
     )
     for spec in specs:
         if any(SECRET.search(key) and spec.settings[key] == value for key, value in spec.shown.items()):

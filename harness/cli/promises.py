@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from harness import paths
-from harness.cli.common import COULD_NOT_RUN, FAILED, FOLDER, GOOD, Between, shorten, stop, tell, with_call_seconds
+from harness.cli.common import COULD_NOT_RUN, FAILED, GOOD, shorten, stop, tell
+from harness.cli.options import FOLDER, Between, with_call_seconds
 
 if TYPE_CHECKING:
     from harness.conformance import Setting
@@ -52,6 +53,7 @@ def promises(
     from harness.gateway.embedder import EmbedderError
     from harness.model.sequence import SequenceError
     from harness.play.sequences import UnansweredError
+    from harness.play.store import Hindered
 
     try:
         case = hunting.read_file(replay) if replay else None
@@ -71,6 +73,8 @@ def promises(
         stop(f"{interpreters.explain_missing(spec, error)}; no sequence was played", COULD_NOT_RUN)
     except (EmbedderError, UnansweredError) as error:
         stop(error, COULD_NOT_RUN)
+    except Hindered as hindered:
+        stop(f"{spec.label}: {hindered}; nothing is judged: run it again", COULD_NOT_RUN)
 
 
 def hunt_spec(

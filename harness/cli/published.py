@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from harness import paths
-from harness.cli.common import COULD_NOT_RUN, FOLDER, GOOD, open_terminal, say, shorten, stop, tell, with_call_seconds
+from harness.cli.common import COULD_NOT_RUN, GOOD, open_terminal, say, shorten, stop, tell
+from harness.cli.options import FOLDER, with_call_seconds
 from harness.cli.sessions import sessions
 from harness.machine import files, shortage
 
@@ -82,7 +83,7 @@ def put(
     tell(f"licence: {form.licence}. Home: {form.home}")
     deadlines, cache = DEADLINES.allow(call_seconds), paths.cache_root() / "embeddings.sqlite"
     folder: Path | None = None
-    found: list[Figures] = []
+    all_figures: list[Figures] = []
     for spec in specs:
         try:
             with open_setting(spec, None, deadlines, cache) as setting:
@@ -101,14 +102,18 @@ def put(
             continue
         except (EmbedderError, OSError) as error:
             stop(error, COULD_NOT_RUN)
-        found.append(report.compute_from(logs, form.k))
-    if not found or folder is None:
+        all_figures.append(report.compute_from(logs, form.k))
+    if not all_figures or folder is None:
         sys.exit(COULD_NOT_RUN)
-    written = report.write(folder, form, dataset, found)
-    for line in report.list_lines(found):
+    written = report.write(folder, form, dataset, all_figures)
+    for line in report.list_lines(all_figures):
         tell(line)
     tell(f"figures: {shorten(written)}")
-    sys.exit(COULD_NOT_RUN if len(found) < len(specs) or any(each.failed or each.unended for each in found) else GOOD)
+    sys.exit(
+        COULD_NOT_RUN
+        if len(all_figures) < len(specs) or any(each.failed or each.unended for each in all_figures)
+        else GOOD
+    )
 
 
 import_.add_command(sessions)

@@ -12,18 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from harness import paths
-from harness.cli.common import (
-    BAD,
-    COULD_NOT_RUN,
-    FOLDER,
-    GOOD,
-    open_terminal,
-    say,
-    shorten,
-    stop,
-    tell,
-    with_call_seconds,
-)
+from harness.cli.common import BAD, COULD_NOT_RUN, GOOD, open_terminal, say, shorten, stop, tell
+from harness.cli.options import FOLDER, with_call_seconds
 from harness.machine import files, shortage
 
 if TYPE_CHECKING:
@@ -124,10 +114,10 @@ def _put(folder: Path, specs: Sequence[Spec], feed: Feed, out: Path, wait: float
     from harness.sessions import feed as feeding
     from harness.sessions.folder import SessionsError
 
-    found: list[captured.Captured] = []
+    captures: list[captured.Captured] = []
     deadlines, cache = DEADLINES.allow(wait), paths.cache_root() / "embeddings.sqlite"
     try:
-        made = files.make_folder(out, time.strftime("%Y%m%d-%H%M%S"))
+        run_folder = files.make_folder(out, time.strftime("%Y%m%d-%H%M%S"))
         for spec in specs:
             try:
                 with open_setting(spec, None, deadlines, cache) as setting:
@@ -136,18 +126,20 @@ def _put(folder: Path, specs: Sequence[Spec], feed: Feed, out: Path, wait: float
                         say(f"{spec.label} captures no session ({observe.note}); it was not told")
                         continue
                     with say_during(open_terminal(), f"telling {spec.label}"):
-                        found.append(captured.count(*feeding.play(folder, setting, feed, made)))
+                        captures.append(captured.count(*feeding.play(folder, setting, feed, run_folder)))
             except MemoryFault as error:
                 say(f"{interpreters.explain_missing(spec, error)}; {spec.label} was not told")
     except (SessionsError, registry.RegistryError) as error:
         stop(error)
     except (EmbedderError, OSError) as error:
         stop(error, COULD_NOT_RUN)
-    for line in captured.list_lines(found):
+    for line in captured.list_lines(captures):
         tell(line)
-    if found:
-        tell(f"figures: {shorten(captured.write(made, found))}")
-    sys.exit(COULD_NOT_RUN if len(found) < len(specs) or any(each.faults or not each.ended for each in found) else GOOD)
+    if captures:
+        tell(f"figures: {shorten(captured.write(run_folder, captures))}")
+    sys.exit(
+        COULD_NOT_RUN if len(captures) < len(specs) or any(each.faults or not each.ended for each in captures) else GOOD
+    )
 
 
 def _tell(imported: Imported, folder: Path) -> None:

@@ -13,11 +13,7 @@ from harness.cli.common import (
     BAD,
     COULD_NOT_RUN,
     FAILED,
-    FOLDER,
     GOOD,
-    HELD_SEED_HELP,
-    SPLIT,
-    SPLIT_HELP,
     choose_exit_code,
     load_stories,
     open_run,
@@ -27,8 +23,8 @@ from harness.cli.common import (
     spell,
     stop,
     tell,
-    with_suite,
 )
+from harness.cli.options import FOLDER, HELD_SEED_HELP, SPLIT, SPLIT_HELP, with_suite
 
 
 @click.command(name="list")
@@ -130,12 +126,12 @@ def new_scenario(
             beside = f", with what was said in {shorten(file.with_suffix(''))}" if spoken else ""
             tell(f"{shorten(file)}: written{beside}; {shorten(paths.TASKS / 'README.md')} explains it")
             return
-        made = ranges.write(name, tasks, repository, str(between), paths.cache_root())
+        draft = ranges.write(name, tasks, repository, str(between), paths.cache_root())
     except (ScenarioError, mining.MineError, FixtureError) as error:
         stop(error)
-    tell(f"{shorten(made.file)}: {made.lines} lines; {made.told} of {format_count(made.found, 'value')} that changed "
-         f"in {format_count(made.changes, 'commit')}")  # fmt: skip
-    tell(f"Prove it: coldwarm validate {spell(made.file)}")
+    tell(f"{shorten(draft.file)}: {draft.lines} lines; {draft.told} of {format_count(draft.found, 'value')} that "
+         f"changed in {format_count(draft.changes, 'commit')}")  # fmt: skip
+    tell(f"Prove it: coldwarm validate {spell(draft.file)}")
     tell(f"Play it: coldwarm run --suite {spell(tasks)} -b chroma -b none -n 0 -d none --open")
 
 
@@ -150,7 +146,8 @@ def selftest() -> None:
 def selftest_suite(names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
     """Prove the scenarios: no control wins, no check is fooled.
 
-    Takes some minutes. A story whose programs are not installed is left out: then it exits with 3.
+    Takes some minutes. With -s, it also prints each way to take each decision, and what the visible and the hidden
+    tests say of it. A story whose programs are not installed is left out: then it exits with 3.
     """
     from harness.repo import programs
     from harness.selftest import separability, suite, table
@@ -166,7 +163,7 @@ def selftest_suite(names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
         stop(error, COULD_NOT_RUN)
     except programs.ProgramsError as error:
         stop(error)
-    table.show(proven, open_terminal())
+    table.show(proven, open_terminal(), with_jobs=bool(names))
     for breach in proven.breaches:
         say(breach)
     left_out = proven.left_out
@@ -202,7 +199,9 @@ def selftest_measures(names: tuple[str, ...], jobs: int | None, fresh: bool, eve
         stop(error, COULD_NOT_RUN)
     measures_table.show(proven, open_terminal())
     if renew:
-        allowed.write({row.fault.name: row.fault.may for row in proven.rows}, {made.__name__ for made in faults.FAULTS})
+        allowed.write(
+            {row.fault.name: row.fault.may for row in proven.rows}, {fault.__name__ for fault in faults.FAULTS}
+        )
         click.echo(f"{shorten(allowed.FILE)}: written; review what changed in it")
     for breach in proven.breaches:
         say(breach)

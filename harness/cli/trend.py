@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from harness.cli.common import COULD_NOT_RUN, FOLDER, shorten, stop, tell, write_page
+from harness.cli.common import COULD_NOT_RUN, shorten, stop, tell, write_page
+from harness.cli.options import FOLDER
 
 
 @click.command()
@@ -42,7 +43,7 @@ def trend(runs: tuple[Path, ...], measures: tuple[str, ...], page: Path | None) 
         stop(error)
     if len(sides) > 1:
         loaded = trends.order([side.baseline for side in sides])
-        made = [trends.collect(loaded, name) for name in measures or CONTRASTED]
+        collected = [trends.collect(loaded, name) for name in measures or CONTRASTED]
     else:
         ladders = [[step.baseline for step in steps] for steps in releases.list_ladders(sides[0]).values()]
         if not ladders:
@@ -50,8 +51,8 @@ def trend(runs: tuple[Path, ...], measures: tuple[str, ...], page: Path | None) 
         verdicts = trends.compare_ends(ladders)
         changed = sorted({name for _, name in verdicts} - {*CONTRASTED})
         loaded = [step for steps in ladders for step in steps]
-        made = [trends.collect_releases(ladders, name, verdicts) for name in measures or (*CONTRASTED, *changed)]
-    found = [each for each in made if each.lines]
+        collected = [trends.collect_releases(ladders, name, verdicts) for name in measures or (*CONTRASTED, *changed)]
+    found = [each for each in collected if each.lines]
     if not found:
         stop(f"no run has a number of {', '.join(measures) or 'these measures'}", COULD_NOT_RUN)
     tell(f"{len(loaded)} {found[0].over}s, {loaded[0].run} to {loaded[-1].run}")

@@ -87,7 +87,7 @@ def _label_releases(backend: str, releases: Sequence[str]) -> tuple[str, list[st
 @click.argument("backend")
 @click.argument("releases", metavar="VERSION VERSION...", nargs=-1, required=True)
 @with_selection
-def ladder(backend: str, releases: tuple[str, ...], **asked: Any) -> None:
+def ladder(backend: str, releases: tuple[str, ...], **options: Any) -> None:
     """Play releases of BACKEND, and show what changed between them.
 
     All play under the same conditions. Each runs in an environment of its own (docs/upgrades.md). A page for each pair
@@ -103,11 +103,11 @@ def ladder(backend: str, releases: tuple[str, ...], **asked: Any) -> None:
     if len({*releases}) < 2 or len({*releases}) < len(releases):
         stop("ladder: name two releases or more, each once: coldwarm ladder mem0 2.0.4 2.2.1")
     plain, labels = _label_releases(backend, releases)
-    played = _play([_name(backend, each) for each in releases], asked, quiet=False)
+    played = _play([_name(backend, each) for each in releases], options, quiet=False)
     assert played.results is not None and played.root is not None
     there = [label for label in labels if label not in {each.backend for each in played.results.run.unplayed}]
     steps = [sides.make_side(played, label, plain) for label in there]
-    screen, told, worst = open_terminal(), list[str](), GOOD
+    screen, sentences, worst = open_terminal(), list[str](), GOOD
     for old, new in itertools.pairwise(steps):
         changes = pairing.list_changes(old.baseline, new.baseline)
         screen.print()
@@ -116,10 +116,10 @@ def ladder(backend: str, releases: tuple[str, ...], **asked: Any) -> None:
         )
         file = played.root / "upgrades" / f"{old.baseline.run} to {new.baseline.run}.html".replace("/", "_")
         files.write(file, comparison_page.write_page(old, new))
-        told.append(f"{old.baseline.run} -> {new.baseline.run}: {_count(changes)}; page: {shorten(file)}")
+        sentences.append(f"{old.baseline.run} -> {new.baseline.run}: {_count(changes)}; page: {shorten(file)}")
         worst = max(worst, FAILED if any(each.verdict in ("worse", "vanished") for each in changes) else GOOD)
     screen.print()
-    for line in told:
+    for line in sentences:
         tell(line)
     tell(f"report: {shorten(played.root / 'report.html')}")
     if len(there) < 2:
@@ -142,7 +142,7 @@ def _count(changes: Sequence[Change]) -> str:
 @click.argument("bad")
 @click.option("--measure", required=True, metavar="NAME", help="The measure that changed, as `compare` calls it.")
 @with_selection
-def bisect(backend: str, good: str, bad: str, measure: str, **asked: Any) -> None:
+def bisect(backend: str, good: str, bad: str, measure: str, **options: Any) -> None:
     """Find the first release of BACKEND at which a measure changed.
 
     That is the first after GOOD whose measure is nearer to that of BAD. Plays both ends, then halves what lies between:
@@ -165,20 +165,22 @@ def bisect(backend: str, good: str, bad: str, measure: str, **asked: Any) -> Non
     _label_releases(backend, (good, bad))
     if not Version(good) < Version(bad):
         stop(f"{good} is not older than {bad}: name the good release first")
-    asked = {**asked, "drilled": (drill,), "scenarios": ("none",)} if drill else {**asked, "drilled": ("none",)}
+    options = {**options, "drilled": (drill,), "scenarios": ("none",)} if drill else {**options, "drilled": ("none",)}
     try:
         between = environments.list_releases(registry.parse(_name(backend, good)), good, bad)
     except MemoryFault as error:
         stop(error, COULD_NOT_RUN)
-    search = Search(backend, measure, asked)
+    search = Search(backend, measure, options)
     ends = search.read(good), search.read(bad)
     if "no-environment" in (ends[0].word, ends[1].word):
         stop("nothing was searched: an end could not be played", COULD_NOT_RUN)
     if ends[0].is_like(*ends) is not True or ends[1].is_like(*ends) is not False:
         stop(f"{measure} is {ends[0]} in {good} and {ends[1]} in {bad}: there is no change to look for", COULD_NOT_RUN)
-    found = search.narrow([good, *between, bad], *ends)
-    tell(f"first release whose {measure} is like that of {bad}: {found[-1]} (last that is like {good}: {found[0]})")
-    if unjudged := found[1:-1]:
+    releases = search.narrow([good, *between, bad], *ends)
+    tell(
+        f"first release whose {measure} is like that of {bad}: {releases[-1]} (last that is like {good}: {releases[0]})"
+    )
+    if unjudged := releases[1:-1]:
         say(f"it may also be one of these, which could not be judged: {', '.join(unjudged)}")
     tell(f"played: both ends and {search.played - 2} of the {len(between)} releases between them")
     sys.exit(COULD_NOT_RUN if unjudged else GOOD)
@@ -210,10 +212,10 @@ class Search:
             return releases.Reading(None, "no-environment")
         side = _play([text], self._asked, quiet=True)
         self.played += 1
-        found = releases.read_value(releases.make_side(side, label, plain).baseline, self._measure)
-        why = f" ({' '.join(found.reason.split())[:200]})" if found.reason else ""
-        tell(f"{label}: {self._measure} {found}{why}, {time.monotonic() - began:.0f} s")
-        return found
+        reading = releases.read_value(releases.make_side(side, label, plain).baseline, self._measure)
+        why = f" ({' '.join(reading.reason.split())[:200]})" if reading.reason else ""
+        tell(f"{label}: {self._measure} {reading}{why}, {time.monotonic() - began:.0f} s")
+        return reading
 
     def narrow(self, releases: list[str], good: Reading, bad: Reading) -> list[str]:
         """The last release that is like the good end, the first that is like the bad one, and between them those that

@@ -19,7 +19,8 @@ from harness.compare.rows import COLD, METHOD
 from harness.log.events import Recalled, Worked
 from harness.log.folder import Folder
 from harness.log.reader import Log
-from harness.metrics.view import Key, Record
+from harness.metrics.seen import UNFINISHED, Key
+from harness.metrics.view import Record
 from harness.model.job import DecisionOutcome
 from harness.model.trial import (
     READ_POLICIES,
@@ -140,8 +141,8 @@ class CalibrationError(ValueError):
 
 
 def calibrate(folders: Sequence[Folder]) -> list[Calibration]:
-    """One calibration for each reader with a model. Raises CalibrationError."""
-    logs = [log for folder in folders for best, _ in folder.stories() for log in best.values()]
+    """One calibration for each reader with a model. Raises CalibrationError, FolderError and BlobError."""
+    logs = [log for folder in folders for best in folder.whole_stories() for log in best.values()]
     scripted = {_identify(log): log for log in logs if log.trial.reader == SCRIPTED}
     chat_logs = [log for log in logs if split_reader(log.trial.reader)[1]]
     if not chat_logs or not scripted:
@@ -149,7 +150,7 @@ def calibrate(folders: Sequence[Folder]) -> list[Calibration]:
         raise CalibrationError(f"none of these runs is by {lacking}: name runs of both, of the same cells")
     if any(set(READ_POLICIES) - {*log.opened.reads} for log in scripted.values() if log.trial.backend):
         raise CalibrationError(f"the scripted run does not read in all of {len(READ_POLICIES)} ways: play it again")
-    found = []
+    calibrations = []
     for reader in sorted({log.trial.reader for log in chat_logs}):
         own = [log for log in chat_logs if log.trial.reader == reader]
         pairs = [(log, scripted[key]) for log in own if (key := _identify(log)) in scripted]
@@ -157,8 +158,8 @@ def calibrate(folders: Sequence[Folder]) -> list[Calibration]:
             raise CalibrationError(
                 f"{reader} and the scripted reader have no cell in common: same -b, -s, -n and seeds?"
             )
-        found.append(_compare(reader, pairs, len(own) - len(pairs)))
-    return found
+        calibrations.append(_compare(reader, pairs, len(own) - len(pairs)))
+    return calibrations
 
 
 def _identify(log: Log) -> tuple[Trial, str, str, str]:
@@ -175,13 +176,13 @@ def _identify(log: Log) -> tuple[Trial, str, str, str]:
 
 
 def _compare(reader: str, pairs: Sequence[tuple[Log, Log]], unpaired: int) -> Calibration:
-    decisions, left, jobs = list[PairedDecision](), Counter[str](), any(_does_jobs(log) for log, _ in pairs)
+    decisions, left_out, jobs = list[PairedDecision](), Counter[str](), any(_does_jobs(log) for log, _ in pairs)
     for log, other in pairs:
         for each in _pair(Record(log), Record(other), jobs):
             if isinstance(each, PairedDecision):
                 decisions.append(each)
             else:
-                left[each] += 1
+                left_out[each] += 1
     ranked = [each for each in decisions if each.condition.ranked]
     fits = tuple(_fit(policy, ranked) for policy in READ_POLICIES)
     return Calibration(
@@ -191,8 +192,8 @@ def _compare(reader: str, pairs: Sequence[tuple[Log, Log]], unpaired: int) -> Ca
         fits=fits,
         scenarios=len({each.scenario for each in ranked}),
         conditions=len({each.condition for each in ranked}),
-        unasked=left["unasked"],
-        otherwise=left["otherwise"],
+        unasked=left_out["unasked"],
+        otherwise=left_out["otherwise"],
         unpaired=unpaired,
         nearest=_find_nearest(ranked),
     )
@@ -203,24 +204,24 @@ def _does_jobs(log: Log) -> bool:
     return any(not call.decision for event in log.list_events(Worked) for call in log.calls(event))
 
 
-def _pair(asked: Record, scripted: Record, jobs: bool) -> Iterator[PairedDecision | Literal["unasked", "otherwise"]]:
+def _pair(by_model: Record, scripted: Record, jobs: bool) -> Iterator[PairedDecision | Literal["unasked", "otherwise"]]:
     """Every decision that the model's log came to; of the cold arm, if it did the jobs there, too."""
-    trial, backend = asked.log.trial, asked.log.opened.backend
+    trial, backend = by_model.log.trial, by_model.log.opened.backend
     condition = Condition(trial.backend or COLD, trial.write_policy, trial.noise, bool(backend and backend.control))
     if not (trial.backend or jobs):
         return
     (policy,) = list_policies(trial.reader) if trial.backend else (None,)
-    taken = _list_taken(asked, policy)
+    taken = _list_taken(by_model, policy)
     others = {each: _list_taken(scripted, each if trial.backend else None) for each in READ_POLICIES}
-    for key, found in asked.find_decided(policy).items():
-        if found.call is None and not jobs:
+    for key, decision in by_model.find_decided(policy).items():
+        if decision.call is None and not jobs:
             yield "unasked"
-        elif not (jobs or _show(asked, key) == _show(scripted, key)) or any(
+        elif not (jobs or _show(by_model, key) == _show(scripted, key)) or any(
             key not in each for each in others.values()
         ):
             yield "otherwise"
         else:
-            own = taken[key] if found.call is None or found.call.answered else Taken(None, "failed")
+            own = taken[key] if decision.call is None or decision.call.answered else Taken(None, "failed")
             beside = {each: others[each][key] for each in READ_POLICIES}
             yield PairedDecision(trial.reader, condition, trial.scenario, own, beside)
 
@@ -240,8 +241,9 @@ def _list_taken(record: Record, policy: ReadPolicy | None) -> dict[Key, Taken]:
 
 
 def _classify_outcome(verdict: str) -> DecisionOutcome:
+    """What its check saw: the model decided so, whether or not it ended its job."""
     known: tuple[DecisionOutcome, ...] = ("right", "stale", "lure", "other", "unresolved", "failed")
-    return next(each for each in known if each == verdict)
+    return next(each for each in known if each == ("right" if verdict == UNFINISHED else verdict))
 
 
 def _show(record: Record, key: Key) -> list[str] | None:
@@ -279,10 +281,10 @@ def _fit(policy: ReadPolicy, decisions: Sequence[PairedDecision]) -> PolicyFit:
     equal = _average_by_scenario([(each.scenario, _is_equal(each, policy)) for each in decisions])
     shares = list(equal.values())
     tau, interval, why = _rank(policy, decisions)
-    says: Nearness = "cannot-say"
+    nearness: Nearness = "cannot-say"
     if interval is not None and not why:
-        says = "alike" if interval.low > 0 else "otherwise" if interval.high < 0 else "cannot-say"
-        why = "" if says != "cannot-say" else "the interval holds 0"
+        nearness = "alike" if interval.low > 0 else "otherwise" if interval.high < 0 else "cannot-say"
+        why = "" if nearness != "cannot-say" else "the interval holds 0"
     return PolicyFit(
         policy=policy,
         equal=sum(_is_equal(each, policy) for each in decisions),
@@ -291,7 +293,7 @@ def _fit(policy: ReadPolicy, decisions: Sequence[PairedDecision]) -> PolicyFit:
         interval=_bound(shares),
         tau=tau,
         tau_interval=interval,
-        ranks=says,
+        ranks=nearness,
         why=why,
     )
 
@@ -323,8 +325,8 @@ def _average_by_scenario(values: Iterable[tuple[str, bool]]) -> dict[str, float]
 def _bound(values: Sequence[float]) -> Interval | None:
     if len(values) < LEAST_STORIES:
         return None
-    found = stats.bound_mean(values)
-    return Interval(low=found[0], high=found[1], method=METHOD) if found else None
+    bounds = stats.bound_mean(values)
+    return Interval(low=bounds[0], high=bounds[1], method=METHOD) if bounds else None
 
 
 def _rank(policy: ReadPolicy, decisions: Sequence[PairedDecision]) -> tuple[float | None, Interval | None, str]:
@@ -338,15 +340,15 @@ def _rank(policy: ReadPolicy, decisions: Sequence[PairedDecision]) -> tuple[floa
     common = sorted(set.intersection(*(set(own) for own in right.values())))
     if not common:
         return None, None, "no scenario has decisions under every condition"
-    left, other = (
+    one, other = (
         [[means.fmean(pair[at] for pair in own[name]) for name in common] for own in right.values()] for at in (0, 1)
     )
-    tau = stats.kendall(left, other)
+    tau = stats.kendall(one, other)
     if tau is None:
         return None, None, "all conditions are tied under one of the readers"
     if len(common) < LEAST_STORIES:
         return tau, None, f"an interval needs {LEAST_STORIES} scenarios, every condition has {len(common)}"
-    bounds = stats.bootstrap_kendall(left, other)
+    bounds = stats.bootstrap_kendall(one, other)
     if bounds is None:
         return tau, None, "in many resamples all conditions are tied"
     return tau, Interval(low=bounds[0], high=bounds[1], method="middle 95 % over resampled scenarios"), ""

@@ -92,10 +92,10 @@ def _drop_twins(values: Values, ranked: Sequence[str], twins: Sequence[TwinGroup
     """The rows without those that have the values of a twin before them: to compare both with a third says it twice."""
     dropped = set[str]()
     for group in twins:
-        kept = list[str]()
+        distinct = list[str]()
         for name in group.rows:
-            same = any(values.get(name) == values.get(other) for other in kept)
-            (dropped.add if same else kept.append)(name)
+            same = any(values.get(name) == values.get(other) for other in distinct)
+            (dropped.add if same else distinct.append)(name)
     return [name for name in ranked if name not in dropped]
 
 
@@ -111,12 +111,12 @@ def compare_pairs(
 
 
 def _pair(values: Values, pairs: Iterable[tuple[str, str]], way: Way) -> list[Pair]:
-    found = []
+    common_pairs = []
     for left, right in pairs:
         first, second = values.get(left, {}), values.get(right, {})
         if common := sorted(first.keys() & second.keys()):
-            found.append(Pair(way, left, right, [(first[each], second[each]) for each in common]))
-    return found
+            common_pairs.append(Pair(way, left, right, [(first[each], second[each]) for each in common]))
+    return common_pairs
 
 
 def _compare(family: Family, measure: str, pairs: Sequence[Pair]) -> list[Comparison]:
@@ -124,20 +124,20 @@ def _compare(family: Family, measure: str, pairs: Sequence[Pair]) -> list[Compar
     raw = stats.sign_flips(differences)
     adjusted = stats.holm(raw)
     intervals = _find_intervals(differences, stats.holm_levels(raw), [p <= stats.ALPHA for p in adjusted])
-    told = zip(pairs, differences, raw, adjusted, intervals, strict=True)
-    shown = sum(p <= stats.ALPHA for p in adjusted)
-    return [_make(family, measure, *each, len(pairs), shown) for each in told]
+    outcomes = zip(pairs, differences, raw, adjusted, intervals, strict=True)
+    significant = sum(p <= stats.ALPHA for p in adjusted)
+    return [_make(family, measure, *each, len(pairs), significant) for each in outcomes]
 
 
 def _make(
     family: Family, measure: str, pair: Pair, differences: Sequence[float], p: float, adjusted: float,
-    interval: Interval | None, compared: int, all_shown: int,
+    interval: Interval | None, compared: int, all_significant: int,
 ) -> Comparison:  # fmt: skip
     sign = -1 if metrics.DEFINITIONS[measure].better == "lower" else 1
-    shown = adjusted <= stats.ALPHA
+    significant = adjusted <= stats.ALPHA
     right = sign * statistics.fmean(differences) > 0
     # Holm steps down: what others of the family have shown no longer counts among what this one is adjusted for.
-    reach = find_reach(len(differences), compared - (all_shown - shown))
+    reach = find_reach(len(differences), compared - (all_significant - significant))
     return Comparison(
         family=family,
         measure=measure,
@@ -153,7 +153,7 @@ def _make(
         p=p,
         adjusted_p=adjusted,
         compared=compared,
-        verdict="no-difference-shown" if not shown else "right-better" if right else "left-better",
+        verdict="no-difference-shown" if not significant else "right-better" if right else "left-better",
         detectable=describe_reach(reach),
         reach=reach,
         able=reach.able,
@@ -168,9 +168,9 @@ def _find_intervals(
     adjusted = f", adjusted for {len(many)} comparisons" if len(many) > 1 else ""
     known = [at for at, each in enumerate(many) if len(each) >= ENOUGH and any(each)]
     ends = stats.bootstrap_bounds([(many[at], levels[at], shown[at]) for at in known])
-    found = dict(zip(known, ends, strict=True))
+    bounds = dict(zip(known, ends, strict=True))
     return [
-        Interval(low=own[0], high=own[1], method=METHOD + adjusted) if (own := found.get(at)) else None
+        Interval(low=own[0], high=own[1], method=METHOD + adjusted) if (own := bounds.get(at)) else None
         for at in range(len(many))
     ]
 

@@ -138,33 +138,33 @@ class Cost:
 
 
 def list_costs(folders: Sequence[Folder]) -> list[Cost]:
-    """A row for each reader, backend, write policy and noise, cold first."""
+    """A row for each reader, backend, write policy and noise, cold first. Raises FolderError and BlobError."""
     return join(
         row
         for folder in folders
-        for logs, _ in folder.stories()
+        for logs in folder.whole_stories()
         for row in cost_story(metrics.views(list(logs.values())))
     )
 
 
 def cost_story(views: Iterable[View]) -> list[Cost]:
     """The costs of one story, in no order."""
-    found: dict[Condition, Cost] = {}
+    costs: dict[Condition, Cost] = {}
     for view in _list_views(views):
         trial = view.log.trial
         key = Condition(trial.reader, trial.backend, trial.write_policy, trial.noise, trial.writer)
-        _add(found.setdefault(key, Cost(key)), view)
-    return list(found.values())
+        _add(costs.setdefault(key, Cost(key)), view)
+    return list(costs.values())
 
 
 def join(rows: Iterable[Cost]) -> list[Cost]:
     """One row of each condition, cold first."""
-    found: dict[Condition, Cost] = {}
+    costs: dict[Condition, Cost] = {}
     for row in rows:
-        found.setdefault(row.condition, Cost(row.condition)).absorb(row)
+        costs.setdefault(row.condition, Cost(row.condition)).absorb(row)
     return [
-        found[key]
-        for key in sorted(found, key=lambda key: (key.reader, key.backend or "", str(key[2]), key.noise, key.writer))
+        costs[key]
+        for key in sorted(costs, key=lambda key: (key.reader, key.backend or "", str(key[2]), key.noise, key.writer))
     ]
 
 

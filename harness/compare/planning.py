@@ -180,7 +180,7 @@ def _find_row(side: Side, seeds: int, step: float, own: int, best: Need | None) 
 
 def spend(results: Results, rows: Sequence[Cost], side: Side, prices: Prices | None) -> Spending:
     """What one story takes with one seed on both sides, as the pilot was written and read."""
-    held = results.run.conditions
+    conditions = results.run.conditions
     tokens = money = seconds = 0.0
     priced = prices is not None
     for name in (side.left, side.right):
@@ -189,9 +189,11 @@ def spend(results: Results, rows: Sequence[Cost], side: Side, prices: Prices | N
             for each in rows
             if (each.condition.backend or COLD) == name
             and (name == COLD or (each.condition.write_policy, each.condition.noise)
-                 == (held.headline_write, held.headline_noise))
+                 == (conditions.headline_write, conditions.headline_noise))
         ]  # fmt: skip
-        played = {cell.trial for cell in results.cells if (cell.backend or COLD) == name and is_headline(cell, held)}
+        played = {
+            cell.trial for cell in results.cells if (cell.backend or COLD) == name and is_headline(cell, conditions)
+        }
         for each in own:
             paid = each.money(prices) if prices else None
             priced = priced and paid is not None

@@ -112,10 +112,10 @@ def find_range(
     import numpy as np
 
     rng = np.random.default_rng((SEED, len(pilot)))
-    said = list[int | None]()
+    answers = list[int | None]()
     for _ in range(PILOTS):
         other = [pilot[at] for at in rng.integers(0, len(pilot), len(pilot))]
         fits = find_room(other) >= difference
-        said.append(find_stories(other, seeds, difference, power, compared=compared, runs=ROUGH) if fits else None)
-    known = [each for each in said if each is not None]
-    return min(known, default=None), max(known) if len(known) == len(said) else None
+        answers.append(find_stories(other, seeds, difference, power, compared=compared, runs=ROUGH) if fits else None)
+    known = [each for each in answers if each is not None]
+    return min(known, default=None), max(known) if len(known) == len(answers) else None

@@ -149,13 +149,13 @@ def _divide_sums(top: str, bottom: str, cells: Sequence[Cell]) -> Pooled | None:
     total, hits = fsum(a for a, _ in sums), fsum(b for _, b in sums)
     if not hits:
         return None
-    found = stats.bound_ratio([a for a, _ in sums], [b for _, b in sums]) if len(sums) >= ENOUGH else None
+    bounds = stats.bound_ratio([a for a, _ in sums], [b for _, b in sums]) if len(sums) >= ENOUGH else None
     return Pooled(
         value=total / hits,
         of=int(hits),
         scenarios=len(sums),
         at_least=least,
-        interval=Interval(low=found[0], high=found[1], method=METHOD) if found else None,
+        interval=Interval(low=bounds[0], high=bounds[1], method=METHOD) if bounds else None,
         not_run=len(cells) - sum(map(len, parts.values())),
         cells=tuple(cell.id for cell in cells),
     )
@@ -166,17 +166,17 @@ def _find_interval(values: Sequence[float], *, share: bool) -> Interval | None:
     if share and set(values) in ({0.0}, {1.0}):
         bound = wilson(round(sum(values)), len(values))
         return bound.model_copy(update={"method": "wilson-95 over scenarios"})
-    found = stats.bound_mean(values)
-    return Interval(low=found[0], high=found[1], method=METHOD) if found else None
+    bounds = stats.bound_mean(values)
+    return Interval(low=bounds[0], high=bounds[1], method=METHOD) if bounds else None
 
 
 def average_by_scenario(name: str, cells: Iterable[Cell]) -> dict[str, float]:
     """Scenario -> the mean of its measured cells."""
-    found: dict[str, list[float]] = defaultdict(list)
+    by_scenario: dict[str, list[float]] = defaultdict(list)
     for cell in cells:
         if isinstance(measure := cell.measures.get(name), Measured):
-            found[cell.scenario].append(measure.value)
-    return {scenario: statistics.fmean(values) for scenario, values in sorted(found.items())}
+            by_scenario[cell.scenario].append(measure.value)
+    return {scenario: statistics.fmean(values) for scenario, values in sorted(by_scenario.items())}
 
 
 def list_ranked(rows: Mapping[str, Row]) -> list[str]:
@@ -188,14 +188,14 @@ def tabulate(cells: Sequence[Cell], conditions: Conditions) -> Tables:
     """What rows are compared on, at the headline's noise: the primary way first, then every other that was played."""
     primary = Way(conditions.headline_write, conditions.headline_read)
     own = {Way(c.write_policy, c.read_policy) for c in cells if c.write_policy and c.read_policy}
-    found = dict[Way, dict[str, dict[str, dict[str, float]]]]()
+    values = dict[Way, dict[str, dict[str, dict[str, float]]]]()
     for way in sorted(own, key=lambda way: (way.write != primary.write, way.read != primary.read, way)):
-        held = conditions.model_copy(update={"headline_write": way.write, "headline_read": way.read})
+        headline = conditions.model_copy(update={"headline_write": way.write, "headline_read": way.read})
         rows = defaultdict[str, list[Cell]](list)
         for cell in cells:
-            if is_headline(cell, held):
+            if is_headline(cell, headline):
                 rows[cell.backend or COLD].append(cell)
-        found[way] = {
+        values[way] = {
             measure: {name: average_by_scenario(measure, rows[name]) for name in sorted(rows)} for measure in COMPARED
         }
-    return found
+    return values

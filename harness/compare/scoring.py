@@ -125,11 +125,11 @@ def score_part(
 
 def _score_story(folder: Folder, attempts: Sequence[Attempt], frame: Frame, show: Show[S], shown: list[S]) -> Part:
     """The cells of all logs of a story, what is kept of each by trial, and a line for each that cannot be read."""
-    found, problems = folder.read_story(attempts)
-    logs = list(found.values())
+    log_by_name, problems = folder.read_story(attempts)
+    logs = list(log_by_name.values())
     cells, views = metrics.score_and_view(logs)
     played = dict[str, LogSummary]()
-    for name, log in found.items():
+    for name, log in log_by_name.items():
         own, calls = _count_faults(faults.of_trial, log, problems)
         unsealed = log.closed is not None and not log.sealed
         print_ = compute_fingerprint(log, (view for view in views if view.log is log))

@@ -72,7 +72,7 @@ def score_run(folder: Folder, show: Show[S], processes: int = 1) -> tuple[Result
     names = "".join(played[name].sha256 for name in sorted(played))
     # As a resumed run plays again what another protocol left, the newest is that of all; until then of some.
     protocols = [log.opened.protocol for log in played.values()] + [each.protocol for each in drilled.values()]
-    made = Results(
+    results = Results(
         run=Run(
             id=file.id,
             version=file.version,
@@ -112,7 +112,7 @@ def score_run(folder: Folder, show: Show[S], processes: int = 1) -> tuple[Result
         faults=tuple(_list_faults([*played.values(), *drilled.values()])),
         calls=_count_calls([*played.values(), *drilled.values()]),
     )
-    return made, shown
+    return results, shown
 
 
 def _list_rows(file: RunFile, conditions: Conditions) -> frozenset[str]:

@@ -107,13 +107,13 @@ def sweep(family: int, alpha: float) -> int:
 def find_majority(pairs: int, family: int, alpha: float) -> int | None:
     """How many of `pairs` that all move equally far must move in one direction for p to be shown among `family`
     comparisons: the sign test. None: not even all of them."""
-    tail, found = 0, None
+    tail, fewest = 0, None
     for against in range(pairs // 2 + 1):
         tail += comb(pairs, against)
         if family * min(1.0, 2 * tail / 2**pairs) > alpha:
             break
-        found = pairs - against
-    return found
+        fewest = pairs - against
+    return fewest
 
 
 @cache
@@ -160,16 +160,16 @@ def bound_mean(values: Sequence[float], level: float = ALPHA, shown: bool | None
 
 def bootstrap_bounds(many: Sequence[tuple[Values, float, bool]]) -> list[Ends | None]:
     """Bootstrap bounds of many sets of differences, much faster than one by one."""
-    asked = defaultdict[Values, list[int]](list)
+    places = defaultdict[Values, list[int]](list)
     for at, (values, _, _) in enumerate(many):
-        asked[values].append(at)
-    found: list[Ends | None] = [None] * len(many)
-    for values, sums in _multiply(_draw_subsets, asked):
+        places[values].append(at)
+    bounds: list[Ends | None] = [None] * len(many)
+    for values, sums in _multiply(_draw_subsets, places):
         means = _sort_means(values, sums, _count_sizes(len(values)))
-        for at in asked[values]:
+        for at in places[values]:
             _, level, shown = many[at]
-            found[at] = _find_ends(values, means, level, shown)
-    return found
+            bounds[at] = _find_ends(values, means, level, shown)
+    return bounds
 
 
 def bound_ratio(above: Sequence[float], below: Sequence[float]) -> Ends | None:

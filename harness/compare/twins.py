@@ -49,16 +49,16 @@ def _digest(view: View) -> str:
         for _, event in view.record.works(view.read_policy)
         for choice in event.choices
     }
-    taken = [[*key, found.verdict, values.get(key)] for key, found in sorted(view.decided.items())]
-    return digest(taken) if taken else ""
+    decisions = [[*key, decision.verdict, values.get(key)] for key, decision in sorted(view.decided.items())]
+    return digest(decisions) if decisions else ""
 
 
 def find_twins(played: Iterable[tuple[Trial, Fingerprint]], ranked: Sequence[str]) -> list[TwinGroup]:
     """The groups of ranked rows that decide alike in every trial, in the order of their names."""
     rows = defaultdict[str, dict[str, Fingerprint]](dict)
-    for trial, found in played:
+    for trial, fingerprint in played:
         if trial.backend and trial.backend in ranked:
-            rows[trial.backend][digest(trial.model_copy(update={"backend": None}))] = found
+            rows[trial.backend][digest(trial.model_copy(update={"backend": None}))] = fingerprint
     groups = defaultdict[str, list[str]](list)
     for name in sorted(rows):
         own = rows[name]
@@ -98,5 +98,5 @@ def find_like_oracle(cells: Iterable[Cell], ranked: Sequence[str]) -> list[str]:
 
 
 def _list_answers(cell: Cell) -> list[float | None]:
-    found = (cell.measures.get(name) for name in ANSWERS)
-    return [each.value if isinstance(each, Measured) else None for each in found]
+    measures = (cell.measures.get(name) for name in ANSWERS)
+    return [each.value if isinstance(each, Measured) else None for each in measures]

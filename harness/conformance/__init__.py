@@ -1,4 +1,4 @@
-"""Does an adapter keep the contract? Some forty checks through the same child processes as a run, one line each."""
+"""Does an adapter keep the contract? Some sixty checks through the same child processes as a run, one line each."""
 
 from __future__ import annotations
 

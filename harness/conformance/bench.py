@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from harness.backend.client import MemoryFault, RemoteMemory
 from harness.backend.store import ChildStore
 from harness.gateway.meter import Meter
 from harness.model.backend import Backend
+from harness.play.store import Hindered
 
 SHOP = Scope(repo="storefront", org="acme")
 AT = "2026-02-03T10:00:00+00:00"
@@ -75,12 +76,12 @@ class Bench:
         return self.site.root
 
     @property
-    def said(self) -> Backend:
+    def declaration(self) -> Backend:
         """What the adapter says of itself."""
         return self.site.backend
 
     def offers(self, *capabilities: str) -> bool:
-        return all(self.said.support[each].supported for each in capabilities)
+        return all(self.declaration.support[each].supported for each in capabilities)
 
     @contextlib.contextmanager
     def open(self) -> Iterator[RemoteMemory]:
@@ -92,6 +93,18 @@ class Bench:
             memory.kill()
             raise
         memory.close()
+
+
+def list_sides(bench: Bench) -> list[tuple[Scope, Scope]]:
+    """Pairs of scopes that differ in one declared respect, and look alike."""
+    base = Scope(org="acme" if bench.offers("scope_org") else None, repo="api" if bench.offers("scope_repo") else None)
+    others = {"repo": "api-internal", "org": "acme2", "branch": "release/2", "user": "ana2@example.com"}
+    mine = {"repo": "api", "org": "acme", "branch": "release", "user": "ana@example.com"}
+    return [
+        (replace(base, **{part: mine[part]}), replace(base, **{part: others[part]}))
+        for part in others
+        if bench.offers(f"scope_{part}")
+    ]
 
 
 def make_item(text: str, scope: Scope = SHOP, **more: Any) -> Item:
@@ -126,11 +139,13 @@ def equal(seen: Any, wanted: Any, what: str) -> None:
 
 
 def run(each: ContractCheck, bench: Bench) -> str | None:
-    """None if it is kept, else why not, on one line."""
+    """None if it is kept, else why not, on one line. Raises Hindered."""
     try:
         each.run(bench)
     except Broken as broken:
         return " ".join(str(broken).split())
     except MemoryFault as error:
+        if error.fault.kind == "machine":
+            raise Hindered(error.fault) from None
         return " ".join(str(error).split())[:400]
     return None

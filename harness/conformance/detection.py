@@ -51,12 +51,12 @@ def find_all(
         jobs: As many as there are processors unless said.
     """
     search = partial(_find, cache, seconds, seed, shorten)
-    found = list[Find]()
+    finds = list[Find]()
     processes = jobs or os.cpu_count() or 1
     for each in map_parts(search, [*faulty.items()], processes, apart=True, anew=True, ahead=len(faulty)):
-        found.append(each)
+        finds.append(each)
         notify(each)
-    return found
+    return finds
 
 
 def _find(cache: Path, seconds: float, seed: int, shorten: float, fault: tuple[str, str]) -> Find:
@@ -71,11 +71,11 @@ def find(name: str, adapter: str, cache: Path, seconds: float, seed: int = 1, sh
         took = round(time.monotonic() - started, 1)
         if first.shortest is None or first.shortest.differs is None:
             return Find(name, first.calls, took)
-        says, steps = first.shortest.differs.says, None
+        difference, steps = first.shortest.differs.says, None
         if shorten:
-            kept = (first.shortest.steps,)
-            shown = hunt(play, store.backend, seed, 1, shorten, promises.LARGEST, kept)
+            sequences = (first.shortest.steps,)
+            shown = hunt(play, store.backend, seed, 1, shorten, promises.LARGEST, sequences)
             if shown.shortest is not None and shown.shortest.differs is not None:
-                says = shown.shortest.differs.says
+                difference = shown.shortest.differs.says
                 steps = len(shown.shortest.steps) if shown.shrunk else None
-        return Find(name, first.calls, took, says, steps)
+        return Find(name, first.calls, took, difference, steps)

@@ -35,10 +35,10 @@ def _check(bench: Bench, where: Filter, *wanted: Item, others: list[Item]) -> No
 
 
 def _expect(memory: RemoteMemory, where: Filter, names: list[str], at: str = AT) -> None:
-    found = memory.recall_where(QUERY, SHOP, 5, at, where)
-    wrong = [hit.text for hit in found if hit.memory_id not in names]
+    hits = memory.recall_where(QUERY, SHOP, 5, at, where)
+    wrong = [hit.text for hit in hits if hit.memory_id not in names]
     expect(not wrong, f"{where} brought {wrong}")
-    equal(sorted(hit.memory_id for hit in found), sorted(names), f"what {where} brought")
+    equal(sorted(hit.memory_id for hit in hits), sorted(names), f"what {where} brought")
 
 
 @check("filter_kind")

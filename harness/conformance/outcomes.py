@@ -98,11 +98,11 @@ class OutcomeCache(Entries):
         self.forget(key)
         return None
 
-    def keep(self, setting: Setting, before: KeptOutcomes, made: Iterable[CheckOutcome]) -> None:
+    def keep(self, setting: Setting, before: KeptOutcomes, new_outcomes: Iterable[CheckOutcome]) -> None:
         """Adds what was made now, unless something that decides it was edited meanwhile."""
         if before.key is None or before.key != make_key(setting):
             return
-        outcomes = [*before.outcomes.values(), *made]
+        outcomes = [*before.outcomes.values(), *new_outcomes]
         checks = {each.check.name: (each.status, each.why) for each in outcomes if each.status != "broken"}
         row = Row(key=before.key, made=datetime.now(UTC).date(), checks=checks)
         with suppress(OSError):

@@ -53,22 +53,24 @@ def search(
 ) -> tuple[Hunted, Path | None]:
     """How the hunt ended, and where its finding was kept. Raises SequenceError for a kept one that cannot be read."""
     label = setting.playable.spec.label
-    kept = [read_file(path).steps for path in sorted(_name_folder(cases, label).glob("*.json"))]
+    sequences = [read_file(path).steps for path in sorted(_name_folder(cases, label).glob("*.json"))]
     with setting.lend() as (store, _):
-        found = hunt(make_player(setting, store), store.backend, seed, operations, seconds, LARGEST, kept, notify)
-    if found.verdict != "broken" or found.shortest is None or found.shortest.differs is None:
-        return found, None
+        search_end = hunt(
+            make_player(setting, store), store.backend, seed, operations, seconds, LARGEST, sequences, notify
+        )
+    if search_end.verdict != "broken" or search_end.shortest is None or search_end.shortest.differs is None:
+        return search_end, None
     case = Case(
         version=VERSION,
         backend=label,
         release=setting.playable.backend.version,
         seed=seed,
-        says=found.shortest.differs.says,
-        steps=found.shortest.steps,
+        says=search_end.shortest.differs.says,
+        steps=search_end.shortest.steps,
     )
     path = _name_folder(cases, label) / f"{digest(case.model_dump(mode='json')['steps'])[:12]}.json"
     files.write(path, case.model_dump_json(indent=1, exclude_defaults=True, by_alias=True) + "\n")
-    return found, path
+    return search_end, path
 
 
 def show_program(setting: Setting, played: Play) -> str:
@@ -97,12 +99,12 @@ def read_file(path: Path) -> Case:
 
 def _read_log(path: Path) -> Case:
     try:
-        found = transcript.read(path, Folder(path.resolve().parents[1]).blobs)
+        log = transcript.read(path, Folder(path.resolve().parents[1]).blobs)
     except LogError as error:
         raise SequenceError(str(error)) from None
-    for _, event in found.of(transcript.Broke):
-        steps = unpack(found.blobs, transcript.STEPS, event.steps)
-        return Case(version=VERSION, backend=found.trial.backend, release=found.drilled.backend.version, steps=steps)
+    for _, event in log.of(transcript.Broke):
+        steps = unpack(log.blobs, transcript.STEPS, event.steps)
+        return Case(version=VERSION, backend=log.trial.backend, release=log.drilled.backend.version, steps=steps)
     raise SequenceError(f"{path}: no promise was broken there")
 
 

@@ -39,7 +39,7 @@ QUERIES = ('"', "NOT AND OR *", "(a OR b", "col:x NEAR/3 y", "%_%", "'; --", "sh
 @check()
 def says_what_it_is(bench: Bench) -> None:
     """names itself, its version and every capability; what is not native says how or why"""
-    description = bench.said
+    description = bench.declaration
     expect(bool(description.name.strip()) and bool(description.version.strip()), "name or version is empty")
     bare = [name for name, support in description.support.items() if support.level != "native" and not support.note]
     expect(not bare, f"no note for {', '.join(bare)}")
@@ -53,16 +53,18 @@ def says_whether_it_needs_vectors(bench: Bench) -> None:
             memory.remember([make_item(SHIP)])
             memory.settle(20)
             hits = find(memory, SHIP)
-    except MemoryFault as fault:
-        if bench.embeds:
+    except MemoryFault as error:
+        if bench.embeds or error.fault.kind == "machine":
             raise
-        said = f"without an embedder (space.dims is 0): {fault}; an adapter that needs one declares embeds = True"
-        raise Broken(said) from None
-    asked = bool(bench.meter.counts())
+        sentence = f"without an embedder (space.dims is 0): {error}; an adapter that needs one declares embeds = True"
+        raise Broken(sentence) from None
+    uses_vectors = bool(bench.meter.counts())
     lacks = bench.embeds or not bench.offers("persistent", "ranked")
     expect(lacks or holds(hits, SHIP), "without an embedder (space.dims is 0) it finds no text by its own words")
-    expect(asked or not bench.embeds, "embeds is declared, and it asked for no vector")
-    expect(bench.embeds or not asked, "it asked for vectors though space.dims is 0: embeds = True, if it needs them")
+    expect(uses_vectors or not bench.embeds, "embeds is declared, and it asked for no vector")
+    expect(
+        bench.embeds or not uses_vectors, "it asked for vectors though space.dims is 0: embeds = True, if it needs them"
+    )
 
 
 def _list_calls(memory: RemoteMemory) -> dict[str, tuple[Any, ...]]:
@@ -116,7 +118,7 @@ def counts_its_own_models(bench: Bench) -> None:
 @check()
 def claims_no_other_operation(bench: Bench) -> None:
     """declares every operation of the protocol"""
-    missing = [name for name in get_args(Operation) if name not in bench.said.support]
+    missing = [name for name in get_args(Operation) if name not in bench.declaration.support]
     expect(not missing, f"not declared: {', '.join(missing)}")
 
 
@@ -322,8 +324,8 @@ def keeps_empty_names(bench: Bench) -> None:
     with bench.open() as memory:
         acks = memory.remember([make_item(f"{SHIP} {at}", place) for at, place in enumerate(places)])
         for place, ack in zip(places, acks, strict=True):
-            found = sorted(hit.memory_id for hit in memory.entries(place))
-            equal(found, sorted(ack.ids), "an empty name" if place.repo == "" else "no name")
+            ids = sorted(hit.memory_id for hit in memory.entries(place))
+            equal(ids, sorted(ack.ids), "an empty name" if place.repo == "" else "no name")
 
 
 @check("persistent", "expiry")

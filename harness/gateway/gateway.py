@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Self
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.embedder import MissingEmbedderError
 from harness.gateway.meter import READING, Ledger, Meter
-from harness.machine import extras
+from harness.machine import extras, shortage
 
 if TYPE_CHECKING:
     from harness.gateway.chat.client import ChatClient
     from harness.gateway.chat.wire import Upstream
     from harness.gateway.server import Server
 
+_CONNECT_SECONDS = 2.0
 
-class GatewayError(Exception):
+
+class GatewayError(shortage.Lacking):
     """The gateway cannot start; one line that says why and what to do."""
 
 
@@ -62,6 +64,9 @@ class Gateway:
         except OSError as error:
             listener.close()
             raise GatewayError(f"the gateway cannot listen on 127.0.0.1 ({error}): local sockets are needed") from None
+        if lack := self.find_cut():
+            self.__exit__()
+            raise GatewayError(lack)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -71,6 +76,20 @@ class Gateway:
     def stop(self) -> None:
         """Breaks off the calls under way and answers none any more. Safe from any thread."""
         self._server.stop()
+
+    def find_cut(self) -> str:
+        """Why nobody reaches it, as the system says; empty: somebody does, or it is late, which a client may bring
+        about."""
+        try:
+            try:
+                _connect(self.port)
+            except TimeoutError:
+                with socket.create_server(("127.0.0.1", 0)) as fresh:  # which no client can make late
+                    _connect(fresh.getsockname()[1])
+        except OSError as error:
+            why = error.strerror or error
+            return f"the gateway on 127.0.0.1 is cut off ({why}): look at the loopback interface (ip link)"
+        return ""
 
     def register(self, *keys: str) -> Meter:
         """Accept these keys and count together what they ask for. Raises ValueError for an empty or known key."""
@@ -128,3 +147,8 @@ class Gateway:
         """Refuse these keys from now on; their meter stays readable."""
         for key in keys:
             self._meters.pop(key, None)
+
+
+def _connect(port: int) -> None:
+    """Raises OSError; TimeoutError where nothing answers at all."""
+    socket.create_connection(("127.0.0.1", port), _CONNECT_SECONDS).close()

@@ -14,6 +14,7 @@ from math import inf, isfinite
 from typing import NamedTuple
 
 from harness.gateway.alternate_embedders import SwitchedEmbedder
+from harness.model.dates import list_todays
 
 _log = logging.getLogger(__name__)
 READING = "reading"
@@ -78,7 +79,7 @@ class ChatCount:
             self.short + other.short,
         )
 
-    def told(self) -> dict[str, int]:
+    def to_log(self) -> dict[str, int]:
         """The count as a log has it: of an upstream without a cache that counts as we do it is what it was before."""
         return {name: count for name, count in vars(self).items() if count or name not in ("cached", "short")}
 
@@ -100,6 +101,7 @@ class Meter:
         day: The story's, which a prompt is given in place of today's; None: it is left as it is. A library tells its
             model the day to work out "yesterday" by, and takes it from the clock; a team captures a session on the day
             on which it was held.
+        began: The days that a clock may have shown when the meter was made: a library may have looked at it then.
         switched: Another embedder answers; None: the run's own.
         given_up: Why its chat model is asked no more; empty: it is.
     """
@@ -107,6 +109,7 @@ class Meter:
     def __init__(self) -> None:
         self.phase = ""
         self.day: date | None = None
+        self.began = list_todays()
         self.switched: SwitchedEmbedder | None = None
         self._counts: dict[str, PhaseCount] = {}
         self._chat: dict[str, ChatCount] = {}

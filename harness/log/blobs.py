@@ -60,8 +60,11 @@ class Blobs:
                 if not _is_whole(path, data):
                     path.parent.mkdir(parents=True, exist_ok=True)
                     draft = path.with_name(f"{name}.{os.getpid()}.{threading.get_ident()}.part")
-                    draft.write_bytes(data)
-                    draft.replace(path)
+                    try:
+                        draft.write_bytes(data)
+                        draft.replace(path)
+                    finally:
+                        draft.unlink(missing_ok=True)
             except OSError as error:
                 raise Unwritable(error.errno, error.strerror, str(path)) from None
             self._seen.add(name)

@@ -210,6 +210,13 @@ class Folder:
         """`logs`, those that play one story at a time: as they are large, no others need be in memory."""
         return map(self.read_story, self.list_stories())
 
+    def whole_stories(self) -> Iterator[dict[str, Log]]:
+        """`stories`, for what has no place to name a log that cannot be read. Raises FolderError for one."""
+        for logs, problems in self.stories():
+            if problems:
+                raise FolderError(f"{problems[0]}; restore it from a copy of the run")
+            yield logs
+
     def list_stories(self) -> list[list[Attempt]]:
         """What was played of each story, for `read_story`."""
         grouped: dict[str, list[Attempt]] = {}

@@ -76,7 +76,8 @@ class Writer:
     """Appends events; each one is with the operating system before `append` returns.
 
     A log that holds anything but what was appended here, when it is closed, is set aside (`.forged`). In its place
-    stands one with the first event and a closing event that says so: nothing else of that trial counts.
+    stands one with the first event and a closing event that says so: nothing else of that trial counts. One that was
+    removed is the machine's doing, as anybody may clear a folder.
     """
 
     def __init__(self, path: Path, redactor: Redactor = NOTHING) -> None:
@@ -125,14 +126,17 @@ class Writer:
 
     def _set_aside(self, last: Event) -> None:
         assert self._first is not None
+        kept = self._path.with_suffix(".forged")
+        note = f"something else wrote to its log, which is kept as {kept.name}"
+        fault = Fault(kind="breach", op="log", message=note)
         try:
-            self._path.replace(self._path.with_suffix(".forged"))
-        except FileNotFoundError:
-            pass  # it was removed: there is nothing to keep
+            self._path.replace(kept)
+        except FileNotFoundError:  # there is nothing to keep, and nobody knows who did it
+            fault = Fault(
+                kind="machine", op="log", message="its log was removed while it was played; --resume plays it again"
+            )
         except OSError as error:
             raise Unwritable(error.errno, error.strerror, str(self._path)) from None
-        note = f"something else wrote to its log, which is kept as {self._path.with_suffix('.forged').name}"
-        fault = Fault(kind="breach", op="log", message=note)
         with Writer(self._path, self._redactor) as again:
             again.append(self._first)
             again.append(last.model_copy(update={"status": "failed", "fault": fault}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import lzma
 import os
 import re
+import stat
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -32,28 +33,26 @@ _NAME = re.compile(rf"({'|'.join(map(re.escape, FILES))})|({'|'.join(FOLDERS)})(
 
 
 class PackError(Exception):
-    """A file that is no packed run, or one that cannot be written: where and why, one line."""
+    """A file that is no packed run, or a folder that cannot become one: where and why, one line."""
 
 
 def pack(run: Path, target: Path) -> None:
     """Writes the run in folder `run` to `target`, whole or not at all. What a report derives is left out, but for the
-    results, which `compare` reads. Raises PackError."""
-    try:
-        contents = list(_list_contents(run))
-        window = _choose_window(sum(path.stat().st_size for path in contents))
-        with (
-            open_draft(target) as draft,
-            lzma.open(draft, "wb", filters=[{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": window}]) as packed,
-            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
-        ):
-            for path in contents:
-                archive.add(path, str(path.relative_to(run)), recursive=False, filter=_strip_member)
-    except OSError as error:
-        raise PackError(f"{target}: cannot be written: {shortage.tell(error)}; choose another with -o") from None
+    results, which `compare` reads. Raises PackError for what is no run, and OSError if it cannot be written."""
+    contents = list(_list_contents(run))
+    window = _choose_window(sum(path.stat().st_size for path in contents))
+    with (
+        open_draft(target) as draft,
+        lzma.open(draft, "wb", filters=[{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": window}]) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for path in contents:
+            archive.add(path, str(path.relative_to(run)), recursive=False, filter=_strip_member)
 
 
 def unpack(file: Path) -> Path:
-    """A folder with the contents of a packed run, which is removed when this process ends. Raises PackError."""
+    """A folder with the contents of a packed run, which is removed when this process ends. Raises PackError; OSError,
+    which names the temporary folder, if that is full."""
     folder = Path(tempfile.mkdtemp(dir=leftovers.process_folder()))
     _unpacked[str(folder)] = str(file)
     try:
@@ -65,6 +64,8 @@ def unpack(file: Path) -> Path:
     except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
         raise PackError(f"{file}: not a packed run: {error}") from None
     except OSError as error:
+        if shortage.explain_error(error):
+            raise OSError(error.errno, error.strerror, tempfile.gettempdir()) from None
         raise PackError(f"{file}: cannot be read: {error.strerror or error}") from None
     return folder
 
@@ -136,10 +137,16 @@ def is_packed(path: Path) -> bool:
 
 
 def _list_contents(run: Path) -> Iterator[Path]:
-    """Files only, in one order; a link or a pipe that somebody left there stays there."""
-    found = [run / name for name in FILES]
+    """Files only, in one order. Raises PackError for what `unpack` would refuse: left out, it would be missed later."""
+    found = [each for name in FILES if os.path.lexists(each := run / name)]
     found += [path for name in FOLDERS for path in sorted((run / name).rglob("*"), key=_sort_alike)]
-    return (path for path in found if path.is_file() and not path.is_symlink())
+    for path in found:
+        kind = path.lstat().st_mode
+        if stat.S_ISDIR(kind) and path.parent == run / "blobs":
+            continue
+        if not stat.S_ISREG(kind) or not _NAME.fullmatch(str(path.relative_to(run))):
+            raise PackError(f"{path}: no file of a run: remove it, or restore what it stands for")
+        yield path
 
 
 def _sort_alike(path: Path) -> tuple[list[str], str]:

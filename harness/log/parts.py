@@ -72,6 +72,7 @@ class Choice(Model):
             is done by who knows nothing. run: a command of the job printed it, and `path` is that command.
         entry: None, although memory decided: a question for another decision brought what asserts it.
         query: Of the question that brought the entry; None: the last one that was asked for the decision.
+        refused: What was taken before, and given up as a command of the job refused it.
     """
 
     decision: str
@@ -86,6 +87,7 @@ class Choice(Model):
     undated: int = 0
     standing: Literal["verified", "unverifiable", "contradicted"] | None = None
     query: str | None = Field(None, exclude_if=lambda query: query is None)  # so that other logs keep their bytes
+    refused: tuple[str, ...] = Field((), exclude_if=lambda refused: not refused)
 
 
 class Read(Model):

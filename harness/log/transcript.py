@@ -24,7 +24,7 @@ from harness.log.reader import FileKind, Outline, Played, read_file, read_told, 
 from harness.log.receipts import Receipt
 from harness.model.backend import Backend, Fault
 from harness.model.drill import DrillTrial, Plan
-from harness.model.sequence import Difference, Said, Steps
+from harness.model.sequence import Answer, Difference, Steps
 
 Op = Literal[
     "remember", "settle", "recall", "recall_where", "entries", "get", "history", "update", "supersede", "deprecate",
@@ -142,7 +142,7 @@ class Broke(Event):
 
     kind: Literal["broke"] = "broke"
     steps: Steps | Ref
-    answers: tuple[Said, ...] | Ref
+    answers: tuple[Answer, ...] | Ref
     other: Difference | None = None
     random: bool = False
     shrunk: bool = True
@@ -169,7 +169,7 @@ PLAN: TypeAdapter[Plan] = TypeAdapter(Plan)
 ANSWER: TypeAdapter[Any] = TypeAdapter(JsonValue)
 SIGHTINGS: TypeAdapter[tuple[Sighting, ...]] = TypeAdapter(tuple[Sighting, ...])
 STEPS: TypeAdapter[Steps] = TypeAdapter(Steps)
-ANSWERS: TypeAdapter[tuple[Said, ...]] = TypeAdapter(tuple[Said, ...])
+ANSWERS: TypeAdapter[tuple[Answer, ...]] = TypeAdapter(tuple[Answer, ...])
 _HITS: TypeAdapter[tuple[Hit, ...]] = TypeAdapter(tuple[Hit, ...])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 from functools import cache
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from harness import paths
-from harness.machine import crowds, sandbox, syscalls
+from harness.machine import crowds, processes, sandbox, syscalls
 from harness.machine.sandbox import Sandbox
 
 Degree = Literal["module path only", "files", "files and TCP ports", "files and network"]
@@ -81,4 +80,4 @@ def limits_processes() -> bool:
 
 def _succeeds(code: str) -> bool:
     words = [sys.executable, "-c", code]
-    return subprocess.run(words, cwd=paths.ROOT, capture_output=True, timeout=60, check=False).returncode == 0
+    return processes.succeeds(words, "a look at what contains children", paths.ROOT)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import select
 import shutil
 import stat
 from collections.abc import Iterator
@@ -26,17 +27,24 @@ def open_regular(path: Path, *, links: bool = False) -> Iterator[int]:
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW))
     except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENXIO):  # a link, a socket
+        if error.errno == errno.ENXIO or (error.errno == errno.ELOOP and not links):  # a socket, a link
             raise OSError(error.errno, "not a regular file") from None
         raise
     try:
         if stat.S_ISDIR(kind := os.fstat(file).st_mode):
             raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if not stat.S_ISREG(kind):
+        if not stat.S_ISREG(kind) or _waits(file):
             raise OSError(errno.EINVAL, "not a regular file")
         yield file
     finally:
         os.close(file)
+
+
+def _waits(file: int) -> bool:
+    """Whether who reads it would wait, as for the next message in /proc/kmsg, which is a regular file to `stat`."""
+    poll = select.poll()
+    poll.register(file, select.POLLIN)
+    return not poll.poll(0)
 
 
 def read(path: Path, most: int) -> bytes:

@@ -117,6 +117,14 @@ def process_folder() -> Path:
     return root
 
 
+def explain_removal() -> str:
+    """Who took this process's folder away, and what to do; empty: it is there, or was never needed. One without its
+    lock is another, made anew at its place."""
+    if not process_folder.cache_info().currsize or (process_folder() / LOCK).exists():
+        return ""
+    return f"the temporary folder {process_folder()} was removed during the run: set TMPDIR to one that nobody cleans"
+
+
 def _make_folder() -> tuple[Path, BaseFileLock]:
     """A new folder with its lock. Another process that sweeps may hold the lock for the moment in which nobody does,
     and clears the folder then: it is made anew."""

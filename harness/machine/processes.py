@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import subprocess
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+TRIES, PROBE_SECONDS = 3, 20.0
+
 
 class Killed(Exception):  # noqa: N818  what was done to it, and no error of its own
     """A process that was to work for this one was ended from outside, or the machine lacked what it needs. One line."""
+
+
+def succeeds(words: Sequence[str], who: str, folder: Path | None = None) -> bool:
+    """Whether a short command ends well.
+
+    Raises Killed if it is killed or stands still each time, as its answer is not known then, and OSError.
+    """
+    for _ in range(TRIES):
+        with suppress(subprocess.TimeoutExpired):
+            code = subprocess.run(words, cwd=folder, capture_output=True, timeout=PROBE_SECONDS).returncode
+            if 0 <= code <= 128:
+                return code == 0
+    raise Killed(f"{who} was killed or stood still; try again on a quieter machine")
 
 
 class Seen(NamedTuple):

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.machine import files
+from harness.machine import files, leftovers
 from harness.machine.processes import Killed
 
 ROOM = 64 * 2**20
@@ -32,7 +32,7 @@ FEW_FILES = 64
 FILES, ADDRESSES, PROCESSES, FILE = 1024, 4 * 2**30, 4096, 2**30
 """What a usual machine gives at least: open files, bytes of address space, processes and threads of a user, bytes of a
 file."""
-NEEDED_FILES, NEEDED_ADDRESSES = 64, 768 * 2**20
+NEEDED_FILES, NEEDED_ADDRESSES, NEEDED_FILE = 64, 768 * 2**20, 2**18
 """Those without which no command gets to its end."""
 OUT_OF_MEMORY = (signal.SIGKILL, signal.SIGTERM)
 """What ends a process where memory runs out: the system's own means, and what keeps it from having to."""
@@ -48,6 +48,10 @@ _ROOM_SIGNS = (
 _FILE_SIGNS = r"File too large|disk I/O error"
 _OPEN_SIGNS = r"Too many open files|unable to open database file"
 _MEMORY_SIGNS = r"\bMemoryError\b|bad_alloc|Cannot allocate memory|out of memory|memory allocation of \d+ bytes failed"
+
+
+class Lacking(Exception):  # noqa: N818  what is not there, not whose error it is
+    """Something that everything here needs is not there, or was taken away: what, and what to do, in one line."""
 
 
 class _Shortage(NamedTuple):
@@ -79,8 +83,10 @@ def explain_error(error: BaseException, folder: Path | None = None) -> str:
     for each in _list_causes(error):
         if isinstance(each, MemoryError):
             return _MEMORY
-        if isinstance(each, Killed):
+        if isinstance(each, Killed | Lacking):
             return str(each)
+        if isinstance(each, FileNotFoundError) and (lack := leftovers.explain_removal()):
+            return lack
         if isinstance(each, OSError) and each.errno in _OURS:
             return _OURS[each.errno]
         if isinstance(each, RuntimeError) and "can't start new thread" in str(each):
@@ -100,11 +106,13 @@ def is_short_of_room(folder: Path) -> str:
 
 def explain_full_file(folder: Path) -> str:
     """Whether a file of a store has come to the limit of its size, whatever the words of who failed: a database keeps
-    the system's error to itself.
+    the system's error to itself. To a low limit half of it is enough, as a database takes back what it could not write.
     """
     most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    limited = most != resource.RLIM_INFINITY  # else the folder, which may be large, is not read
-    return _file(folder, 0) if limited and files.find_largest(folder) + PAGE > most else ""
+    if most == resource.RLIM_INFINITY:  # the folder, which may be large, is not read
+        return ""
+    full = most // 2 if _is_below(most, FILE) else most - PAGE
+    return _file(folder, 0) if files.find_largest(folder) > full else ""
 
 
 def explain_memory(held: int) -> str:
@@ -143,7 +151,22 @@ def explain_limits() -> str:
     if _is_below(most, NEEDED_ADDRESSES):
         given, needed = (f"{each / 2**20:.0f} MiB" for each in (most, NEEDED_ADDRESSES))
         return f"a process gets {given} of address space, and {needed} are needed: ulimit -v unlimited"
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if _is_below(most, NEEDED_FILE):
+        return f"a file may have {most:,} bytes only, and {NEEDED_FILE:,} are needed: ulimit -f unlimited"
     return ""
+
+
+def explain_crowd(jobs: int) -> str:
+    """Why so many trials cannot be played side by side under the limits of this shell; empty if they can.
+
+    A thread that gets no memory as it begins is waited for by who began it, for ever.
+    """
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if jobs == 1 or not _is_below(most, ADDRESSES):
+        return ""
+    given, needed = (f"{each / 2**20:.0f} MiB" for each in (most, ADDRESSES))
+    return f"{jobs} trials side by side need {needed} of address space, and get {given}: ulimit -v unlimited"
 
 
 def _list_causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -220,6 +243,7 @@ _MEMORY = "this machine is out of memory: give it more, or play fewer trials sid
 _OURS = {
     errno.ENOSPC: "no room is left on a disk of this machine: make room",
     errno.EDQUOT: "the disk quota is used up: make room",
+    errno.EROFS: "the file system is read-only: mount it for writing",
     errno.EFBIG: "a file has come to the limit of its size: ulimit -f unlimited",
     errno.EMFILE: f"too many files are open: ulimit -n {FILES}",
     errno.ENFILE: "too many files of this machine are open: end what holds them",

@@ -82,7 +82,8 @@ def _start(context: Any, function: Callable[[Any], object]) -> Iterator[Connecti
     with ours:
         with theirs:
             process = context.Process(target=_work, args=(theirs, function, gc.get_threshold()))
-            process.start()
+            with _notice_kill():  # of the server that starts it
+                process.start()
         try:
             yield ours
             with suppress(ConnectionError):
@@ -102,13 +103,13 @@ def _share(workers: list[Connection], parts: Sequence[P], ahead: int) -> Iterato
         while number not in done:
             while idle and begun < min(len(parts), number + ahead):
                 worker = idle.popleft()
-                with _notice_kill(len(workers)):
+                with _notice_kill():
                     worker.send((parts[begun],))
                 busy[worker] = begun
                 begun += 1
             ready = wait(busy)
             for worker in [each for each in busy if each in ready]:
-                with _notice_kill(len(workers)):
+                with _notice_kill():
                     made, error = worker.recv()
                 if error is not None:
                     raise error
@@ -118,12 +119,12 @@ def _share(workers: list[Connection], parts: Sequence[P], ahead: int) -> Iterato
 
 
 @contextmanager
-def _notice_kill(processes: int) -> Iterator[None]:
+def _notice_kill() -> Iterator[None]:
     try:
         yield
     except (EOFError, ConnectionError):
-        several = f"one of {processes} processes was killed; with little memory, try --jobs 1"
-        raise Killed(several if processes > 1 else "its process was killed, perhaps for lack of memory") from None
+        why = "a process of coldwarm was killed from outside, perhaps for lack of memory"
+        raise Killed(f"{why}; try again on a quieter machine") from None
 
 
 def _work(parts: Connection, function: Callable[[Any], object], thresholds: tuple[int, int, int]) -> None:

@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 
 from harness.metrics import columns
 from harness.metrics.metric import amount, failed, metric, not_applicable, proportion
-from harness.metrics.view import Decided, Key, Record, View
+from harness.metrics.seen import UNFINISHED, Decided, Key
+from harness.metrics.view import Record, View
 from harness.metrics.words import STALE, WORK, Between, Case, Words
 from harness.model.job import Decision
 from harness.model.trial import Measure, NotMeasured
@@ -76,14 +77,16 @@ def _still(view: View) -> NotMeasured:
 
 
 def _is_unanswered(view: View, key: Key) -> bool:
-    """Whether all questions to the memory for this decision failed, or the reader's question to its chat model came to
-    nothing, so that the memory can have done neither good nor harm."""
+    """Whether all questions to the memory for this decision failed, the reader's question to its chat model came to
+    nothing, or what it had right was not finished, so that the memory can have done neither good nor harm."""
     taken = view.decided.get(key)
+    if taken and taken.verdict == UNFINISHED:
+        return True
     if taken and taken.origin == "memory":
         return False
     if taken and taken.call and not taken.call.answered:
         return True
-    asked = view.record.list_asked(view.read_policy).get(key)
+    asked = view.record.list_decision_questions(view.read_policy).get(key)
     return asked is not None and all(event.fault for _, event in asked)
 
 
@@ -199,7 +202,7 @@ METRICS = (
         STALE_USE, "lower", "proportion",
         f"decisions whose check sees a stale value that was taken from memory / {_SENSITIVE}; not applicable if memory "
         "decided nothing", partial(used, trap="stale", origin="memory"), source="MemStrata", reads=True,
-        version=3, words=Words(
+        version=4, words=Words(
             STALE, 10, thing="decisions acted on stale rules", did="acted on stale rules in {} decisions",
             answers=True, cells="acted on stale",
             case=Case(10, "acted on a stale rule"), clean_if_zero=True,
@@ -210,45 +213,46 @@ METRICS = (
     metric(
         "stale_from_repo", "neither", "proportion",
         f"decisions whose check sees a stale value that was taken from the repository / {_SENSITIVE}",
-        partial(used, trap="stale", origin="repo"), reads=True, words=Words(STALE, 20),
+        partial(used, trap="stale", origin="repo"), reads=True, version=2, words=Words(STALE, place=20),
         label="stale values read from the repository",
     ),
     metric(
         "lure_use", "lower", "proportion",
         "decisions whose check sees a neighbour's value that was taken from memory / decisions with such an option "
         "that oracle gets right; not applicable if memory decided nothing",
-        partial(used, trap="lure", origin="memory"), reads=True, aside=_RIGHT, version=3,
-        words=Words(STALE, 40, clean_if_zero=True),
+        partial(used, trap="lure", origin="memory"), reads=True, aside=_RIGHT, version=4,
+        words=Words(STALE, place=40, clean_if_zero=True),
         label="decisions acted on a rule of elsewhere",
     ),
     metric(
         "missing", "lower", "proportion", f"decisions left unresolved / {_SENSITIVE}", missing, reads=True,
-        aside=_RIGHT, words=Words(STALE, 30),
+        aside=_RIGHT, version=2, words=Words(STALE, place=30),
         label="decisions left open",
     ),
     metric(
         HARM, "lower", "proportion",
-        "decisions right cold and not right here / decisions right cold; a decision that was not reached is not right; "
-        "not applicable if memory decided nothing, or if stale_oracle harms nothing", harm,
-        source="own, after SWE-ContextBench", reads=True, aside=_RIGHT, version=3,
-        words=Words(WORK, 40, clean_if_zero=True, contrasted=40),
+        "decisions right cold and not right here / decisions right cold; one that was not reached is not right, one "
+        "that was right in a job that was not ended is in neither; not applicable if memory decided nothing, or if "
+        "stale_oracle harms nothing", harm,
+        source="own, after SWE-ContextBench", reads=True, aside=_RIGHT, version=4,
+        words=Words(WORK, place=40, clean_if_zero=True, contrasted=40),
         label="decisions right without memory and wrong with it",
     ),
     metric(
         HELP, "higher", "proportion", "decisions not right cold and right here / decisions not right cold", help_,
         reads=True, aside="`decisions_right` beside what cold reached says it",
-        words=Words(WORK, 30, contrasted=50),
+        version=2, words=Words(WORK, place=30, contrasted=50),
         label="decisions wrong without memory and right with it",
     ),
     metric(
         "new_harmful_action", "lower", "proportion",
         "decisions unresolved cold and stale or lured here, or not reached / decisions unresolved cold",
-        new_harmful_action, reads=True, aside=_RIGHT, version=3, words=Words(WORK, 45, clean_if_zero=True),
+        new_harmful_action, reads=True, aside=_RIGHT, version=4, words=Words(WORK, place=45, clean_if_zero=True),
         label="wrong actions that only memory caused",
     ),
     metric(
         "net", "higher", "difference", "(decisions helped - decisions harmed) / decisions in both arms", net,
-        reads=True, aside="`decisions_right` beside what cold reached says it", words=Words(WORK),
+        reads=True, aside="`decisions_right` beside what cold reached says it", version=2, words=Words(WORK),
         label="decisions helped minus harmed",
     ),
 )  # fmt: skip

@@ -33,7 +33,7 @@ METRICS: tuple[StoryMetric, ...] = (
         MEMORY_CALLS, "lower", "calls",
         "calls to memory by which the agent writes (a batch is one, an update that ends a memory is one each), looks "
         "up before it writes, lists for that, and asks for decisions; of: jobs", memory_calls, reads=True, whole=True,
-        aside="what a way of working takes beside its tokens", words=Words(COST, 50, contrasted=65),
+        aside="what a way of working takes beside its tokens", words=Words(COST, place=50, contrasted=65),
         label="calls to memory",
     ),
 )  # fmt: skip

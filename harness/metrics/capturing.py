@@ -7,6 +7,7 @@ unclear, or that the backend marks as superseded, asserts nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import datetime, timedelta
 from functools import wraps
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from harness.metrics.losses import LOST
 from harness.metrics.metric import StoryMetric, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Record, View, once
 from harness.metrics.words import Words
+from harness.model.dates import parse_moment
 from harness.model.scenario import Session
 from harness.model.trial import Measure
 
@@ -98,26 +100,26 @@ def _list_facts(record: Record) -> list[Fact]:
 
 def _of_captures(measure: Callable[[Record], Measure]) -> Callable[[View], Measure]:
     @wraps(measure)
-    def asked(view: View) -> Measure:
+    def measure_if_captured(view: View) -> Measure:
         if view.log.trial.feed != "native":
             return not_applicable(FED)
         return explain_unknown(view) or measure(view.record)
 
-    return asked
+    return measure_if_captured
 
 
 NOTHING = "no session told a fact"
 
 
 @_of_captures
-def kept(record: Record) -> Measure:
+def facts_kept(record: Record) -> Measure:
     facts = _list_facts(record)
     lost = [fact.receipt for fact in facts if not fact.carriers]
     return proportion(len(facts) - len(lost), len(facts), lost, none=NOTHING)
 
 
 @_of_captures
-def split(record: Record) -> Measure:
+def facts_split(record: Record) -> Measure:
     facts = _list_facts(record)
     cut = [
         fact.receipt
@@ -162,6 +164,21 @@ def sourced(record: Record) -> Measure:
     return proportion(len(made) - len(lacking), len(made), lacking, none="no fact was captured")
 
 
+@_of_captures
+def dated(record: Record) -> Measure:
+    support = record.support("created")
+    if not support.supported:
+        return unsupported(f"created: {support.note or 'not offered'}")
+    made = [(each, held) for each in find_captured(record) for held in each.new if held.asserted & {*each.told}]
+    wrong = [f"L{held.line}" for each, held in made if not _lies_near(parse_moment(held.hit.created), each.session.at)]
+    return proportion(len(made) - len(wrong), len(made), wrong, none="no fact was captured")
+
+
+def _lies_near(moment: datetime | None, at: datetime) -> bool:
+    """A session is told over hours, and some stores keep a day and no time."""
+    return moment is not None and abs(moment - at) <= timedelta(days=1)
+
+
 def _name_session(held: Held) -> str:
     return ((held.hit.source and held.hit.source.session) or "").partition("#")[0]
 
@@ -171,36 +188,42 @@ _INSIDE = "what a capture makes of a session; what comes of it is recalled and a
 METRICS: tuple[StoryMetric, ...] = (
     metric(
         "capture_kept", "higher", "proportion",
-        f"facts that a session tells and that a memory asserts after it / facts that a session tells; {_BY}", kept,
-        source="own, after HaluMem", aside=_INSIDE, words=Words(LOST, 20), label="facts captured",
+        f"facts that a session tells and that a memory asserts after it / facts that a session tells; {_BY}",
+        facts_kept, source="own, after HaluMem", aside=_INSIDE, words=Words(LOST, place=20), label="facts captured",
     ),
     metric(
         "capture_split", "lower", "proportion",
         "facts that a session tells, that no memory asserts after it, and of which several of its memories tell a part "
-        f"/ facts that a session tells; {_BY}", split, aside=_INSIDE, words=Words(LOST, 21),
+        f"/ facts that a session tells; {_BY}", facts_split, aside=_INSIDE, words=Words(LOST, place=21),
         label="facts captured in parts",
     ),
     metric(
         "capture_merged", "neither", "proportion",
         f"facts captured that are asserted only by memories of several facts / facts captured; {_BY}", merged,
-        words=Words(LOST, 22), label="facts captured together with others",
+        words=Words(LOST, place=22), label="facts captured together with others",
     ),
     metric(
         "capture_invented", "lower", "proportion",
         "new memories that assert a fact of which no session so far speaks / new memories that assert a fact; what is "
         f"made up beyond the story's facts is not counted; {_BY}", invented, source="own, after HaluMem",
-        aside=_INSIDE, words=Words(LOST, 23), label="memories captured of what nobody said",
+        aside=_INSIDE, words=Words(LOST, place=23), label="memories captured of what nobody said",
     ),
     metric(
         "capture_stale", "lower", "proportion",
         "facts that a session takes back or replaces, that a memory asserted before, and that a memory still asserts "
         f"after it / such facts that a memory asserted before; {_BY}", stale, source="own, after HaluMem",
-        aside=_INSIDE, words=Words(LOST, 24), label="corrected facts still asserted after the correction",
+        aside=_INSIDE, words=Words(LOST, place=24), label="corrected facts still asserted after the correction",
     ),
     metric(
         "capture_sourced", "higher", "proportion",
         "new memories that assert a fact of the session and name it as their source / new memories that assert a fact "
-        f"of the session; {_BY}", sourced, aside=_INSIDE, words=Words(LOST, 25),
+        f"of the session; {_BY}", sourced, aside=_INSIDE, words=Words(LOST, place=25),
         label="memories that name the session they come from",
+    ),
+    metric(
+        "capture_dated", "higher", "proportion",
+        "new memories that assert a fact of the session and are dated no more than a day from its beginning / new "
+        f"memories that assert a fact of the session; {_BY}", dated, aside=_INSIDE, words=Words(LOST, place=26),
+        label="memories dated as the session they come from",
     ),
 )  # fmt: skip

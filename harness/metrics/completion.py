@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from harness.log.events import Round
 from harness.metrics import columns
 from harness.metrics.metric import metric, proportion
-from harness.metrics.view import Decided, View
+from harness.metrics.seen import Decided
+from harness.metrics.view import View
 from harness.metrics.words import WORK, Between, Progress, Words
 from harness.model.trial import Measure
 
@@ -22,15 +22,9 @@ def decisions_right(view: View) -> Measure:
     return proportion(right, len(view.decisions), wrong, none=NO_JOB)
 
 
-def is_ended(view: View, event: Round) -> bool:
-    """Whether who works by steps ended the job itself: no fault, no limit and no kill did."""
-    steps = [call for call in view.log.calls(event) if not call.decision]
-    return not steps or steps[-1].answered
-
-
 def find_unfinished(view: View) -> list[str]:
     """The jobs that were not ended, or not reached."""
-    ended = {event.job for _, event in view.record.works(view.read_policy) if is_ended(view, event)}
+    ended = {event.job for _, event in view.record.works(view.read_policy) if view.record.is_ended(event)}
     return [job.id for _, job in view.scenario.jobs() if job.id not in ended]
 
 
@@ -42,8 +36,8 @@ def jobs_unfinished(view: View) -> Measure:
 
 
 def done(view: View) -> list[str]:
-    """The jobs of which every decision is right, and that were ended."""
-    open_ = {key[0] for key, _, taken in view.decisions if not _right(taken)} | {*find_unfinished(view)}
+    """The jobs of which every decision is right, so that they were ended."""
+    open_ = {key[0] for key, _, taken in view.decisions if not _right(taken)}
     return [job.id for _, job in view.scenario.jobs() if job.id not in open_]
 
 
@@ -75,8 +69,9 @@ DECISIONS_RIGHT, JOBS_DONE, GUESSED_RIGHT = "decisions_right", "jobs_done", "gue
 METRICS = (
     metric(
         DECISIONS_RIGHT, "higher", "proportion",
-        "decisions whose check sees the right value / decisions of the story; one not reached is not right",
-        decisions_right, reads=True, cold=True, words=Words(
+        "decisions whose check sees the right value / decisions of the story; one not reached is not right, nor one "
+        "of a job that a fault, a limit or a kill ended", decisions_right, reads=True, cold=True, version=2,
+        words=Words(
             WORK, 10, thing="right decisions", did="took {} right decisions",
             answers=True, cells="decided right",
             between=Between(30, cold=True, looked_up=True), contrasted=30, progress=Progress(20, "decided right"),
@@ -87,27 +82,30 @@ METRICS = (
         JOBS_DONE, "higher", "proportion",
         "jobs of which every decision is right, and which no fault, limit or kill ended / jobs of the story", jobs_done,
         reads=True, cold=True, aside="the cost of each job done stands in the column of cost", version=2,
-        words=Words(WORK, 20, thing="jobs done", did="got {} jobs done", between=Between(20, cold=True), contrasted=35),
+        words=Words(
+            WORK, place=20, thing="jobs done", did="got {} jobs done", between=Between(20, cold=True), contrasted=35
+        ),
         label="jobs completed",
     ),
     metric(
         UNFINISHED, "lower", "proportion",
         "jobs that a fault, a limit or a kill ended, or that were not reached / jobs of the story", jobs_unfinished,
-        reads=True, cold=True, aside="none of them is done: `jobs_done`", words=Words(WORK, 21),
+        reads=True, cold=True, aside="none of them is done: `jobs_done`", words=Words(WORK, place=21),
         label="jobs not finished",
     ),
     metric(
         GUESSED_RIGHT, "lower", "proportion",
         "decisions that only a memory can know and that are right without an entry of it / such decisions",
-        guessed_right, reads=True, cold=True, aside="a part of `decisions_right` that is no merit of a memory",
-        words=Words(WORK, 25),
+        guessed_right, reads=True, cold=True, version=2,
+        aside="a part of `decisions_right` that is no merit of a memory",
+        words=Words(WORK, place=25),
         label="decisions guessed right",
     ),
     metric(
         "checks_failed", "lower", "proportion",
         "decisions whose check did not run to its end, or that were not reached / decisions of the story",
         checks_failed, reads=True, cold=True, aside="a part of `decisions_right`: each of these is not right",
-        words=Words(WORK, 60),
+        words=Words(WORK, place=60),
         label="checks that did not finish",
     ),
 )  # fmt: skip

@@ -327,7 +327,7 @@ METRICS: tuple[StoryMetric, ...] = (
             partial(deleted_from, route=route), source="ForgetEval" if route == "forbidden" else "own", version=2,
             label=f"deleted secrets no longer {still}", otherwise=f"deleted secrets still {still}",
             column=columns.DELETED.at("history" if route == "history" else "served"),
-            words=Words(DELETED, 10 + at, case=Case(30 + at, f"deleted, and still {still}")),
+            words=Words(DELETED, place=10 + at, case=Case(30 + at, f"deleted, and still {still}")),
         )
         for at, (route, (where, still)) in enumerate(_WHERE.items())
     ),

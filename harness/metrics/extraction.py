@@ -88,7 +88,7 @@ def _needs_listing(measure: Callable[[Record], Measure]) -> Callable[[View], Mea
     """Asked of backends that extract and can list what they hold; a listing that failed says nothing."""
 
     @wraps(measure)
-    def asked(view: View) -> Measure:
+    def measure_if_listed(view: View) -> Measure:
         record = view.record
         if not record.supports("extracts"):
             return not_applicable(VERBATIM)
@@ -100,7 +100,7 @@ def _needs_listing(measure: Callable[[Record], Measure]) -> Callable[[View], Mea
             return failed(f"entries: {faults[0].message}" if faults else "nothing was listed at the end")
         return measure(record)
 
-    return asked
+    return measure_if_listed
 
 
 @_needs_listing

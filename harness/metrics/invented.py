@@ -45,7 +45,7 @@ METRICS = (
         "hits that show neither what was stored under their id nor, under an id that was never acknowledged, anything "
         "that was stored (less than half of their words, in runs of three, and no stored text as a whole) / hits; no "
         "reader is shown one, and nothing is credited with it", hits_invented,
-        words=Words(RECALLED, 50), label="answers that nobody stored", otherwise="answers that were stored",
+        words=Words(RECALLED, place=50), label="answers that nobody stored", otherwise="answers that were stored",
         column=columns.SOURCES.at("invented"),
     ),
 )  # fmt: skip

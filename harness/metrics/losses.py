@@ -15,7 +15,8 @@ from harness.log.events import Recalled
 from harness.log.receipts import Receipt
 from harness.metrics.holding import Held, State, explain_unknown, find_state, find_states, find_tellings
 from harness.metrics.metric import StoryMetric, metric, proportion
-from harness.metrics.view import Decided, Key, RecalledEntry, Record, View
+from harness.metrics.seen import UNFINISHED, Decided, Key, RecalledEntry
+from harness.metrics.view import Record, View
 from harness.metrics.words import Topic, Words
 from harness.model.dates import same_moment
 from harness.model.job import Decision
@@ -56,8 +57,8 @@ UNTOLD, UNCAPTURED, UNCLEAR, UNSCOPED, UNDATED, REPLACED, UNRETRIEVED, UNUSED, E
     Stage("unused", "retrieved and not used", "an answer that was shown holds it, and the reader took another"),
     Stage(
         "elsewhere", "lost elsewhere",
-        "the right memory was taken and the work failed, the decision was not reached, or no question to the memory or "
-        "to the reader's model was answered",
+        "the right memory was taken and the work failed, the decision was not reached, the job was not ended, or no "
+        "question to the memory or to the reader's model was answered",
     ),
 )  # fmt: skip
 
@@ -94,20 +95,24 @@ class _Case:
         self, record: Record, policy: ReadPolicy | None, place: Scope, key: Key, decision: Decision, taken: Decided
     ) -> None:
         self._record, self._policy, self._place, self._decision, self._taken = record, policy, place, decision, taken
-        self._asked: Sequence[tuple[int, Recalled]] = record.list_asked(policy).get(key, ())
-        self._line = self._asked[0][0] if self._asked else taken.line
+        self._questions: Sequence[tuple[int, Recalled]] = record.list_decision_questions(policy).get(key, ())
+        self._line = self._questions[0][0] if self._questions else taken.line
         self._right = decision.right.fact
 
     def judge(self) -> Loss:
         if self._is_unanswered():
             return Loss(ELSEWHERE, self._taken.receipt)
-        shown = list(chain.from_iterable(self._list_shown(*each) for each in self._asked))
+        shown = list(chain.from_iterable(self._list_shown(*each) for each in self._questions))
         right = next((entry for entry in shown if self._is_usable(entry.hit, entry.raw)), None)
         return self._judge_stored() if right is None else self._judge_shown(right)
 
     def _is_unanswered(self) -> bool:
         call = self._taken.call
-        return bool(call and not call.answered) or bool(self._asked and all(event.fault for _, event in self._asked))
+        if self._taken.verdict == UNFINISHED:
+            return True
+        return bool(call and not call.answered) or bool(
+            self._questions and all(event.fault for _, event in self._questions)
+        )
 
     def _list_shown(self, line: int, event: Recalled) -> Sequence[RecalledEntry]:
         return [entry for entry in self._record.entries(line, event)[: event.shown] if entry.in_budget]
@@ -130,7 +135,7 @@ class _Case:
         """The reader had it before its eyes."""
         taken, winner = self._taken, None
         if taken.entry is not None and taken.asked is not None:
-            event = dict(self._asked)[taken.asked]
+            event = dict(self._questions)[taken.asked]
             winner = self._record.entries(taken.asked, event)[taken.entry]
         if winner and self._is_clear(winner.raw):
             return Loss(ELSEWHERE, taken.receipt)
@@ -189,7 +194,7 @@ METRICS: tuple[StoryMetric, ...] = tuple(
     metric(
         f"lost_{stage.name}", "neither" if stage in (UNTOLD, ELSEWHERE) else "lower", "proportion",
         f"decisions that are not right, of which {stage.says} / decisions of the story; the first stage that fits, by "
-        "what was stored when the memory was asked", partial(lost, stage=stage), reads=True, version=2,
+        "what was stored when the memory was asked", partial(lost, stage=stage), reads=True, version=3,
         aside="" if stage in (UNTOLD, ELSEWHERE) else "a part of `decisions_right`: each of these is not right",
         words=Words(LOST, at), label=f"decisions lost: {stage.called}",
     )

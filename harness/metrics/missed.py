@@ -19,7 +19,7 @@ def missed_known(view: View) -> Measure:
     """Of who does not ask, what is known when the work is done."""
     if unknown := explain_unlisted(view):
         return unknown
-    record, asked, known, missed = view.record, view.record.list_asked(view.read_policy), 0, list[str]()
+    record, asked, known, missed = view.record, view.record.list_decision_questions(view.read_policy), 0, list[str]()
     for session, job in view.scenario.jobs():
         for decision in job.decisions:
             taken, questions = view.decided.get((job.id, decision.id)), asked.get((job.id, decision.id))
@@ -43,8 +43,8 @@ METRICS: tuple[StoryMetric, ...] = (
         MISSED_KNOWN, "lower", "proportion",
         "decisions that are not right although, when memory was first asked, it held one that asserts the right fact, "
         "holds there and is not marked as ended / decisions for which it held one; by what was acknowledged, or listed "
-        "of captured sessions", missed_known, reads=True,
-        aside="a part of `decisions_right`: each of these is not right", words=Words(WORK, 27, contrasted=32),
+        "of captured sessions", missed_known, reads=True, version=2,
+        aside="a part of `decisions_right`: each of these is not right", words=Words(WORK, place=27, contrasted=32),
         label="decisions missed though known",
     ),
 )  # fmt: skip

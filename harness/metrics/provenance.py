@@ -15,7 +15,8 @@ from harness.log.events import Resolved, Wrote
 from harness.log.parts import Checked
 from harness.metrics import columns
 from harness.metrics.metric import StoryMetric, metric, proportion, unsupported
-from harness.metrics.view import RecalledEntry, Record, View, once
+from harness.metrics.seen import RecalledEntry
+from harness.metrics.view import Record, View, once
 from harness.metrics.words import PROVEN, Case, Words
 from harness.model.dates import same_moment
 from harness.model.trial import Better, Measure, NotMeasured
@@ -188,13 +189,13 @@ METRICS: tuple[StoryMetric, ...] = (
         "source_coverage", "higher", "proportion",
         "memories returned to probes with a source / memories returned that say something of a fact; other noise "
         "is left out",
-        source_coverage, version=2, words=Words(PROVEN, 20),
+        source_coverage, version=2, words=Words(PROVEN, place=20),
         label="answers with a source", otherwise="answers without a source", column=columns.SOURCES.at("lost"),
     ),
     _measure(
         "source_fidelity", "higher", "proportion",
         "source fields (commit, path, line, session) equal to those written / fields written, over memories whose text "
-        "came back as written", source_fidelity, words=Words(PROVEN, 30),
+        "came back as written", source_fidelity, words=Words(PROVEN, place=30),
         label="source fields returned as written", otherwise="source fields changed",
         column=columns.SOURCES.at("false"),
     ),
@@ -213,7 +214,7 @@ METRICS: tuple[StoryMetric, ...] = (
             f"verified sources whose line is {state} at the checkout of the probe / verified sources, by checkout",
             partial(source_at_head, state=state), label=f"cited {_STATED[state]}",
             aside="what the story did to the cited line since, not what memory says of it",
-            words=Words(PROVEN, 40 + at),
+            words=Words(PROVEN, place=40 + at),
         )
         for at, (state, better) in enumerate(STATES)
     ),

@@ -17,7 +17,8 @@ from math import comb
 from harness.log.events import Forgot, Recalled, Retired, Wrote
 from harness.metrics import columns
 from harness.metrics.metric import mean, metric, not_applicable, proportion, unsupported
-from harness.metrics.view import PhrasingSeen, RecalledEntry, Record, View
+from harness.metrics.seen import PhrasingSeen, RecalledEntry
+from harness.metrics.view import Record, View
 from harness.metrics.words import RECALLED, Between, Progress, Words
 from harness.model.facts import STRATA, Stratum
 from harness.model.scenario import Learn
@@ -222,13 +223,13 @@ METRICS = (
     *(
         metric(
             f"recall_{s}", "higher", "proportion", f"{_RECALL}; {s} phrasings only", partial(recall, stratum=s),
-            version=2, aside=_CUT, words=Words(RECALLED, 20), label=f"answers recalled when asked {_ASKED[s]}",
+            version=2, aside=_CUT, words=Words(RECALLED, place=20), label=f"answers recalled when asked {_ASKED[s]}",
         )
         for s in STRATA
     ),
     metric(
         "recall_upper", "higher", "proportion", f"{_RECALL}; unclear entries count as they assert", recall_upper,
-        version=2, aside=_CUT, words=Words(RECALLED, 20),
+        version=2, aside=_CUT, words=Words(RECALLED, place=20),
         label="answers recalled, unclear ones counted",
     ),
     metric(
@@ -236,72 +237,72 @@ METRICS = (
         "probes of which an entry within the token budget asserts a gold fact, however many entries fit / probes with "
         "gold", recall_in_budget,
         aside="whoever packs many memories into one hit has more of them here, and not in `recall`",
-        words=Words(RECALLED, 20, decisive=10, contrasted=15),
+        words=Words(RECALLED, place=20, decisive=10, contrasted=15),
         label="answers recalled within the token budget",
     ),
     metric(
         "precision_in_budget", "higher", "proportion",
         "mean share of the entries within the token budget that assert a gold fact; nothing returned counts 0",
         precision_in_budget, aside="what else comes back is paid for, and stands in the column of cost",
-        words=Words(RECALLED, 40),
+        words=Words(RECALLED, place=40),
         label="useful share of the token budget",
     ),
     metric(
         "unclear_entries", "neither", "proportion",
         "entries within the budget that assert rivals without order / such entries of all probes", unclear_entries,
-        words=Words(RECALLED, 60),
+        words=Words(RECALLED, place=60),
         label="answers that contradict themselves",
     ),
     metric(
         "facts_stored", "higher", "proportion",
         "facts of which a write was acknowledged with an id / facts that the story teaches", facts_stored,
-        aside="what is not stored is not recalled", words=Words(RECALLED, 55),
+        aside="what is not stored is not recalled", words=Words(RECALLED, place=55),
         label="facts stored",
     ),
     metric(
         "recall_any_at_k", "higher", "proportion",
         f"probes of which the first k entries assert a gold fact / probes with gold{_K}", recall_any_at_k,
-        source="LongMemEval", aside=_CUT, words=Words(RECALLED, 20),
+        source="LongMemEval", aside=_CUT, words=Words(RECALLED, place=20),
         label="any right answer among the first k",
     ),
     metric(
         "recall_all_at_k", "higher", "proportion",
         f"probes of which the first k entries assert every gold fact / probes with at most k gold facts{_K}",
-        recall_all_at_k, source="LongMemEval", aside=_CUT, words=Words(RECALLED, 20),
+        recall_all_at_k, source="LongMemEval", aside=_CUT, words=Words(RECALLED, place=20),
         label="all right answers among the first k",
     ),
     metric(
         "recall_avg_at_k", "higher", "proportion",
         f"mean share of the gold facts that the first k entries assert{_K}", recall_avg_at_k, source="LongMemEval",
-        aside=_CUT, words=Words(RECALLED, 20),
+        aside=_CUT, words=Words(RECALLED, place=20),
         label="share of right answers among the first k",
     ),
     metric(
         "precision_at_k", "higher", "proportion",
         f"mean share of the first k entries that assert a gold fact; nothing returned counts 0{_K}", precision_at_k,
         source="standard", aside="what else comes back is paid for, and stands in the column of cost",
-        words=Words(RECALLED, 40),
+        words=Words(RECALLED, place=40),
         label="useful share of the first k",
     ),
     metric(
         "mrr", "higher", "proportion",
         f"mean of 1 / rank of the first entry that asserts a gold fact, 0 if none of the first k does; ranked backends "
         f"only, probes with a pool of at least {LEAST_POOL} k memories", mrr, source="standard",
-        aside=_CUT, words=Words(RECALLED, 35),
+        aside=_CUT, words=Words(RECALLED, place=35),
         label="how early the answer comes (MRR)",
     ),
     metric(
         CHANCE, "neither", "proportion",
         "mean of 1 - C(N - g, k) / C(N, k): N memories stored at the time of the probe, g of them written as texts "
         "that assert a gold fact (all parts, where the backend split one); of an unranked backend k is as many entries "
-        "as fit the token budget", chance_at_k, words=Words(RECALLED, 30),
+        "as fit the token budget", chance_at_k, words=Words(RECALLED, place=30),
         label="recall by drawing blindly",
     ),
     metric(
         "abstention", "higher", "proportion",
         "probes without an answer for which nothing came back / such probes in strata of which a probe with gold was "
         "answered; what nobody stored is an answer, too", abstention, source="own, after LongMemEval", version=3,
-        aside="no column promises silence about what is not known", words=Words(RECALLED, 45),
+        aside="no column promises silence about what is not known", words=Words(RECALLED, place=45),
         label="unknown questions met with silence",
     ),
     metric(

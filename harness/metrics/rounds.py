@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from harness.log.events import Corrected, Round
-from harness.metrics.completion import NO_JOB, is_ended
+from harness.metrics.completion import NO_JOB
 from harness.metrics.metric import StoryMetric, amount, metric, not_applicable, proportion
 from harness.metrics.tokens import tokens_total
 from harness.metrics.view import View
@@ -48,7 +48,7 @@ def find_done(view: View) -> Mapping[str, int]:
         job.id: [
             number
             for number, (_, event) in enumerate(played.get(job.id, ()), 1)
-            if is_ended(view, event) and not (list_wrong(job, event) or any(test.exit for test in event.visible))
+            if view.record.is_ended(event) and not (list_wrong(job, event) or any(test.exit for test in event.visible))
         ]
         for _, job in view.scenario.jobs()
     }
@@ -126,14 +126,14 @@ METRICS: tuple[StoryMetric, ...] = (
         "rounds until one is ended in which every check sees what is right and the visible tests pass, mean over the "
         "jobs; a job that was not done counts as one round more than were allowed, and the mean as at least; of: jobs",
         rounds_until_done, reads=True, cold=True, whole=True,
-        aside=f"{_MANY}the columns are of the first round", words=Words(WORK, 26),
+        aside=f"{_MANY}the columns are of the first round", words=Words(WORK, place=26),
         label="rounds until a job is done",
     ),
     metric(
         DONE_CORRECTED, "higher", "proportion",
         "jobs of which every check sees what is right and the visible tests pass after one of the allowed rounds, "
         "which no fault, limit or kill ended / jobs of the story", jobs_done_corrected, reads=True, cold=True,
-        aside=f"{_MANY}the columns are of the first round", words=Words(WORK, 27),
+        aside=f"{_MANY}the columns are of the first round", words=Words(WORK, place=27),
         label="jobs completed with corrections",
     ),
     metric(
@@ -142,14 +142,14 @@ METRICS: tuple[StoryMetric, ...] = (
         "decisions whose right fact an earlier session was corrected on; rounds in which a program never reached its "
         "model count for neither", repeated_corrections, version=2,
         reads=True, cold=True, whole=True,
-        aside=f"{_MANY}the columns are of the first round", words=Words(WORK, 28),
+        aside=f"{_MANY}the columns are of the first round", words=Words(WORK, place=28),
         label="corrections repeated",
     ),
     metric(
         ROUND_TOKENS, "lower", "tokens",
         "tokens_total + what the later rounds of all jobs ask the memory, read and write; of: jobs", tokens_of_rounds,
         reads=True, cold=True, whole=True,
-        aside=f"{_MANY}the column of cost is of the first round", words=Words(COST, 12),
+        aside=f"{_MANY}the column of cost is of the first round", words=Words(COST, place=12),
         label="tokens with all corrections",
     ),
 )  # fmt: skip

@@ -15,7 +15,8 @@ from typing import Literal, get_args
 
 from harness.log.events import Retired, Wrote
 from harness.metrics.metric import StoryMetric, metric, not_applicable, proportion, unsupported
-from harness.metrics.view import PhrasingSeen, RecalledEntry, Record, View, once
+from harness.metrics.seen import PhrasingSeen, RecalledEntry
+from harness.metrics.view import Record, View, once
 from harness.metrics.words import STALE, Between, Progress, Words
 from harness.model.trial import SCRIPTED, Better, Measure, NotMeasured
 
@@ -238,13 +239,13 @@ METRICS: tuple[StoryMetric, ...] = (
         metric(
             f"update_{outcome}", _MEANING[outcome][0], "proportion", f"{_MEANING[outcome][1]}{_OF}",
             partial(update_outcome, outcome=outcome), source="memtrust", aside=_SHOWN, version=3,
-            words=Words(STALE, 60 + at), label=f"changes answered with {_ANSWERED[outcome]}",
+            words=Words(STALE, place=60 + at), label=f"changes answered with {_ANSWERED[outcome]}",
         )
         for at, outcome in enumerate(OUTCOMES)
     ),
     metric(
         "updates_eligible", "neither", "proportion", "eligible updates / phrasings of probes for a fact that replaced "
-        "another", updates_eligible, words=Words(STALE, 55),
+        "another", updates_eligible, words=Words(STALE, place=55),
         label="changes that could be judged",
     ),
     metric(
@@ -266,13 +267,13 @@ METRICS: tuple[StoryMetric, ...] = (
         "unflagged_stale_exposure", "lower", "proportion",
         f"updates of which an entry asserts an old fact without the backend's superseded field (a date is no mark)"
         f"{_OF}{_FAULT}", unflagged_stale_exposure, source="memtrust",
-        aside=_SHOWN, version=3, words=Words(STALE, 52),
+        aside=_SHOWN, version=3, words=Words(STALE, place=52),
         label="old rules shown without a mark",
     ),
     metric(
         "stale_first", "lower", "proportion",
         f"updates that bring an unmarked old fact before the current one, or without it; ranked backends only{_OF}"
-        f"{_FAULT}", stale_first, aside=_SHOWN, version=3, words=Words(STALE, 54, clean_if_zero=True),
+        f"{_FAULT}", stale_first, aside=_SHOWN, version=3, words=Words(STALE, place=54, clean_if_zero=True),
         label="old rules shown first",
     ),
     metric(
@@ -280,7 +281,7 @@ METRICS: tuple[StoryMetric, ...] = (
         "writes after a look-up that replaced or deprecated no memory of a predecessor although one was stored / "
         "writes after a look-up of a fact with a stored predecessor", update_omission, source="HaluMem", version=3,
         aside="what a look-up missed, and what came of it is in the columns of the curated policy",
-        words=Words(STALE, 70),
+        words=Words(STALE, place=70),
         label="look-ups that missed the old rule",
     ),
 )  # fmt: skip

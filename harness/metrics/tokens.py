@@ -241,32 +241,32 @@ METRICS: tuple[StoryMetric, ...] = (
         TOKENS_INGEST, "lower", "tokens",
         "texts learnt and remarked, curated look-ups (question, and what the token budget loads of the answer), and "
         "what a model that decides what is kept reads and answers", tokens_ingest, whole=True,
-        aside=_PART, version=2, words=Words(COST, 30),
+        aside=_PART, version=2, words=Words(COST, place=30),
         label="tokens to write",
     ),
     metric(
         "tokens_noise", "neither", "tokens", "noise written; in no total", tokens_noise, whole=True,
-        words=Words(COST, 40),
+        words=Words(COST, place=40),
         label="tokens of noise",
     ),
     metric(
         TOKENS_RECALL, "lower", "tokens",
         "questions to memory for decisions, and what the token budget loads of the answers; of: such questions",
         tokens_recall, reads=True, whole=True,
-        aside=_PART, version=3, words=Words(COST, 25),
+        aside=_PART, version=3, words=Words(COST, place=25),
         label="tokens to ask memory",
     ),
     metric(
         TOKENS_AGENT, "lower", "tokens",
         "goals, questions and repository text that the agent reads, and values that it writes; of: jobs", tokens_agent,
-        reads=True, cold=True, whole=True, aside=_PART, words=Words(COST, 20),
+        reads=True, cold=True, whole=True, aside=_PART, words=Words(COST, place=20),
         label="tokens the agent reads and writes",
     ),
     metric(
         TOKENS_BACKEND, "lower", "tokens",
         "prompt and completion of models inside the backend over the whole trial, counted at the endpoint (at least, "
         "if a call failed), else as the backend reports them; of: calls",
-        tokens_backend, whole=True, aside=_PART, version=2, words=Words(COST, 35),
+        tokens_backend, whole=True, aside=_PART, version=2, words=Words(COST, place=35),
         label="tokens of models inside the backend",
     ),
     metric(
@@ -289,26 +289,26 @@ METRICS: tuple[StoryMetric, ...] = (
     metric(
         TOKENS_PER_JOB, "lower", "tokens", "tokens_total / jobs done; of: jobs done", tokens_per_job,
         reads=True, cold=True, whole=True, version=3, ratio=(TOKENS_TOTAL, JOBS_DONE),
-        words=Words(COST, 15, contrasted=70),
+        words=Words(COST, place=15, contrasted=70),
         label="tokens per completed job", column=columns.COST.at(),
     ),
     metric(
         "break_even", "lower", "jobs",
         "(tokens_ingest + tokens_backend) / tokens that a job saves against cold (agent cold - agent - recall); at "
         "least, if a question failed; of: jobs", break_even, reads=True, whole=True, aside=_WHY, version=3,
-        words=Words(COST, 45),
+        words=Words(COST, place=45),
         label="jobs until memory pays off",
     ),
     metric(
         EMBEDDING_TOKENS, "lower", "word pieces",
         "word pieces that the embedder saw while learning and working (not for probes or deletion); of: texts",
-        embedding_tokens, whole=True, aside="paid to no model: beside the total", words=Words(COST, 60),
+        embedding_tokens, whole=True, aside="paid to no model: beside the total", words=Words(COST, place=60),
         label="text embedded",
     ),
     metric(
         "truncated_share", "lower", "proportion", "texts cut by the embedder's limit / texts embedded",
         truncated_share, whole=True, aside="what is cut is not found, and is missing in `recall`",
-        words=Words(COST, 60),
+        words=Words(COST, place=60),
         label="texts cut by the embedder",
     ),
     metric(
@@ -319,19 +319,19 @@ METRICS: tuple[StoryMetric, ...] = (
     ),
     metric(
         "duplicate_reads", "lower", "proportion", "reads of content that was read before, in any session / reads",
-        duplicate_reads, source="RavByte", reads=True, cold=True, whole=True, aside=_WHY, words=Words(COST, 52),
+        duplicate_reads, source="RavByte", reads=True, cold=True, whole=True, aside=_WHY, words=Words(COST, place=52),
         label="files read twice",
     ),
     metric(
         "false_paths", "lower", "files",
         "files opened before the first relevant one (all, if none was opened), mean over jobs; of: jobs", false_paths,
-        source="RavByte", reads=True, cold=True, whole=True, aside=_WHY, words=Words(COST, 54),
+        source="RavByte", reads=True, cold=True, whole=True, aside=_WHY, words=Words(COST, place=54),
         label="files opened in vain",
     ),
     metric(
         "first_relevant", "lower", "files",
         "files opened up to the first relevant one, mean over the jobs that opened one; of: those jobs",
-        first_relevant, source="RavByte", reads=True, cold=True, whole=True, aside=_WHY, words=Words(COST, 56),
+        first_relevant, source="RavByte", reads=True, cold=True, whole=True, aside=_WHY, words=Words(COST, place=56),
         label="files opened to reach the right one",
     ),
 )  # fmt: skip

@@ -20,7 +20,8 @@ from typing import Literal, NamedTuple
 from harness.adapter import Hit, Scope
 from harness.log.events import Forgot, Listed, Recalled, Resolved, Wrote
 from harness.metrics.metric import StoryMetric, metric, not_applicable, proportion, unsupported
-from harness.metrics.view import RecalledEntry, Record, View, once
+from harness.metrics.seen import RecalledEntry
+from harness.metrics.view import Record, View, once
 from harness.metrics.words import STALE, Words
 from harness.model.dates import parse_moment
 from harness.model.scenario import Scenario
@@ -202,37 +203,37 @@ METRICS: tuple[StoryMetric, ...] = (
         "stale_warned", "higher", "proportion",
         f"hits whose assertion held when they were written and does not any more, and that the backend itself calls "
         f"stale, superseded, expired or contradicted / such hits {_OF}; only backends that give verdicts",
-        stale_warned, aside=_SHOWN, words=Words(STALE, 80), label="stale memories warned of",
+        stale_warned, aside=_SHOWN, words=Words(STALE, place=80), label="stale memories warned of",
         otherwise="stale memories served without a warning",
     ),
     metric(
         "current_warned", "lower", "proportion",
         f"hits all of whose assertions hold, and that the backend itself calls stale, superseded, expired or "
         f"contradicted / such hits {_OF}; only backends that give verdicts",
-        current_warned, aside=_SHOWN, words=Words(STALE, 81), label="current memories warned of",
+        current_warned, aside=_SHOWN, words=Words(STALE, place=81), label="current memories warned of",
     ),
     metric(
         "moved_warned", "lower", "proportion",
         "as current_warned, of hits whose cited line stands elsewhere at the checkout, in the same or a renamed file",
-        moved_warned, aside=_SHOWN, words=Words(STALE, 82), label="memories warned of as their line moved",
+        moved_warned, aside=_SHOWN, words=Words(STALE, place=82), label="memories warned of as their line moved",
     ),
     metric(
         "stale_withheld", "higher", "proportion",
         f"hits whose assertion held when they were written and does not any more, and {_WITHHELD}; without a filter, "
         "only backends that give verdicts", stale_withheld, reads=True, aside=_USED,
-        words=Words(STALE, 84, contrasted=26), label="stale memories withheld from the reader",
+        words=Words(STALE, place=84, contrasted=26), label="stale memories withheld from the reader",
         otherwise="stale memories that reach the reader",
     ),
     metric(
         "current_withheld", "lower", "proportion",
         f"hits all of whose assertions hold, and {_WITHHELD}; without a filter, only backends that give verdicts",
-        current_withheld, reads=True, aside=_USED, words=Words(STALE, 85, contrasted=27),
+        current_withheld, reads=True, aside=_USED, words=Words(STALE, place=85, contrasted=27),
         label="current memories withheld from the reader",
     ),
     metric(
         "verdicts_naming_nothing", "lower", "proportion",
         "verdicts that name an id which was neither acknowledged nor brought before, or was deleted / verdicts that "
-        "name an id", verdicts_naming_nothing, aside=_SHOWN, words=Words(STALE, 83),
+        "name an id", verdicts_naming_nothing, aside=_SHOWN, words=Words(STALE, place=83),
         label="verdicts that name no memory",
     ),
 )  # fmt: skip

@@ -6,119 +6,22 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import NamedTuple, TypeVar, cast, get_args
+from typing import TypeVar, cast, get_args
 
 from harness.adapter import Hit
-from harness.log.calls import ModelCall
-from harness.log.events import Event, Forgot, Recalled, RecallPurpose, Retired, Worked, Wrote
+from harness.log.events import Event, Forgot, Recalled, RecallPurpose, Retired, Round, Worked, Wrote
 from harness.log.parts import Choice
 from harness.log.reader import Log
+from harness.metrics.seen import UNFINISHED, Decided, Key, PhrasingSeen, RecalledEntry
 from harness.model.backend import Declared, Fault
 from harness.model.facts import Stratum
-from harness.model.job import Decision, Job
+from harness.model.job import Decision
 from harness.model.scenario import Probe, Scenario, Session
 from harness.model.trial import Arm, NotMeasured, ReadPolicy
-from harness.text.classify import Classifier, FactVerdict, Reading
+from harness.text.classify import Classifier, FactVerdict
 
 E = TypeVar("E", bound=Event)
 T = TypeVar("T")
-Key = tuple[str, str]
-"""Job and decision; a decision's id is unique in its job only."""
-
-
-class RecalledEntry(NamedTuple):
-    """One entry of a recall in reading order. `position` indexes the recall's entries, as `Choice.entry` does.
-
-    Attributes:
-        in_budget: It and all entries before it fit the trial's budget.
-        reading: What the text asserts, denies, mentions; under the backend's own superseded mark its assertions are
-            mentions. marked: it carries that mark.
-    """
-
-    line: int
-    position: int
-    text: str
-    hit: Hit
-    tokens: int
-    in_budget: bool
-    raw: Reading
-    reading: Reading
-
-    @property
-    def says_something(self) -> bool:
-        """Whether an entry speaks of a fact of the story at all."""
-        reading = self.reading
-        return bool(reading.asserted or reading.denied or reading.mentioned or reading.partial or reading.unclear)
-
-    @property
-    def marked(self) -> bool:
-        return bool(self.hit.superseded)
-
-    @property
-    def asserted(self) -> frozenset[str]:
-        """The facts that it asserts; none if it is unclear, which is counted apart."""
-        return frozenset() if self.reading.unclear else self.reading.asserted
-
-    @property
-    def receipt(self) -> str:
-        return f"L{self.line}:e{self.position}"
-
-
-@dataclass(frozen=True)
-class PhrasingSeen:
-    """One phrasing of a probe and what became of it. `line` is None if the trial did not get there."""
-
-    session: Session
-    probe: Probe
-    stratum: Stratum
-    line: int | None
-    event: Recalled | None
-    entries: tuple[RecalledEntry, ...]
-
-    @property
-    def fault(self) -> bool:
-        """Not reached, or not answered: the worst value of every measure."""
-        return self.event is None or self.event.fault is not None
-
-    @property
-    def window(self) -> tuple[RecalledEntry, ...]:
-        """The entries within the token budget: all that a reader is shown, and may be misled by."""
-        return tuple(entry for entry in self.entries if entry.in_budget)
-
-    @property
-    def best(self) -> tuple[RecalledEntry, ...]:
-        """What a reader is shown: of a ranked backend, k memories, however many it puts into one hit. In a log of
-        protocol 1 k of any backend's."""
-        if self.event is None:
-            return ()
-        return self.window[: self.event.k] if self.event.shown is None else self.entries[: self.event.shown]
-
-    @property
-    def receipt(self) -> tuple[str, ...]:
-        return () if self.line is None else (f"L{self.line}",)
-
-
-@dataclass(frozen=True)
-class Decided:
-    """One decision of a job under one read policy, as its check saw it. `origin` is where the reader found it.
-
-    Attributes:
-        asked: The line of the recall that `entry` is of; without an entry, of the last one for the decision.
-        call: What the reader asked its chat model for it, if it asked one.
-    """
-
-    line: int
-    job: Job
-    decision: Decision
-    verdict: str
-    origin: str
-    entry: int | None
-    asked: int | None = None
-    call: ModelCall | None = None
-
-    @property
-    def receipt(self) -> str:
-        return f"L{self.line}"
 
 
 def once(compute: Callable[[Record], T]) -> Callable[[Record], T]:
@@ -141,7 +44,7 @@ class Record:
         self.classifier = classifier or Classifier(log.scenario, log.opened.canaries)
         self.memo: dict[object, object] = {}
         self._entries: dict[int, tuple[RecalledEntry, ...]] = {}
-        self._asked: dict[RecallPurpose, defaultdict[Key, list[tuple[int, Recalled]]]] = {}
+        self._decision_questions: dict[RecallPurpose, defaultdict[Key, list[tuple[int, Recalled]]]] = {}
         self._decided: dict[ReadPolicy | None, Mapping[Key, Decided]] = {}
         self._places = {session.id: log.scenario.place(session) for session in log.scenario.sessions}
 
@@ -244,18 +147,18 @@ class Record:
     @cached_property
     def questions(self) -> tuple[PhrasingSeen, ...]:
         """Every phrasing of every probe of the story, reached or not, in story order."""
-        asked = {(event.ref, event.stratum): (line, event) for line, event in self.recalls("probe")}
+        recalled = {(event.ref, event.stratum): (line, event) for line, event in self.recalls("probe")}
         return tuple(
-            self._question(session, probe, stratum, asked.get((probe.id, stratum)))
+            self._question(session, probe, stratum, recalled.get((probe.id, stratum)))
             for session, probe in self.scenario.probes()
             for stratum, _ in probe.ask.phrasings()
         )
 
     def _question(
-        self, session: Session, probe: Probe, stratum: Stratum, asked: tuple[int, Recalled] | None
+        self, session: Session, probe: Probe, stratum: Stratum, recalled: tuple[int, Recalled] | None
     ) -> PhrasingSeen:
-        line, event = asked or (None, None)
-        entries = self.entries(*asked) if asked else ()
+        line, event = recalled or (None, None)
+        entries = self.entries(*recalled) if recalled else ()
         return PhrasingSeen(session, probe, stratum, line, event, entries)
 
     @cached_property
@@ -266,20 +169,20 @@ class Record:
     def questions_in(self, stratum: Stratum) -> list[PhrasingSeen]:
         return [question for question in self.known_questions if question.stratum == stratum]
 
-    def list_asked(self, policy: ReadPolicy | None) -> Mapping[Key, list[tuple[int, Recalled]]]:
+    def list_decision_questions(self, policy: ReadPolicy | None) -> Mapping[Key, list[tuple[int, Recalled]]]:
         """Job and decision -> the questions that were asked for it when read in this way, with their lines."""
         purpose = find_purpose(policy)
-        if purpose not in self._asked:
-            found = self._asked[purpose] = defaultdict(list)
+        if purpose not in self._decision_questions:
+            found = self._decision_questions[purpose] = defaultdict(list)
             for line, event in self.recalls(purpose):
                 job, _, decision = event.ref.partition("/")
                 found[job, decision].append((line, event))
-        return self._asked[purpose]
+        return self._decision_questions[purpose]
 
     @cached_property
     def decision_lines(self) -> Mapping[Key, int]:
         """Job and decision -> line of the last of them, without a filter."""
-        return {key: asked[-1][0] for key, asked in self.list_asked(None).items()}
+        return {key: questions[-1][0] for key, questions in self.list_decision_questions(None).items()}
 
     # --- what was stored ---
 
@@ -311,6 +214,11 @@ class Record:
 
     # --- what was done ---
 
+    def is_ended(self, event: Round) -> bool:
+        """Whether who works by steps ended the job itself: no fault, no limit and no kill did."""
+        steps = [call for call in self.log.calls(event) if not call.decision]
+        return not steps or steps[-1].answered
+
     def works(self, policy: ReadPolicy | None) -> list[tuple[int, Worked]]:
         return [(line, event) for line, event in self.of(Worked) if event.read_policy == policy]
 
@@ -323,22 +231,26 @@ class Record:
     def _decisions(self, policy: ReadPolicy | None) -> Iterator[tuple[Key, Decided]]:
         jobs = {job.id: job for _, job in self.scenario.jobs()}
         for line, event in self.works(policy):
+            ended = self.is_ended(event)
             choices = {choice.decision: choice for choice in event.choices}
-            asked = self.log.calls(event)
-            calls, last = {call.decision: call for call in asked}, asked[-1] if asked else None
+            model_calls = self.log.calls(event)
+            calls, last = {call.decision: call for call in model_calls}, model_calls[-1] if model_calls else None
             decisions = {decision.id: decision for decision in jobs[event.job].decisions}
             for check in event.checks:
                 choice, decision = choices.get(check.decision), decisions[check.decision]
+                seen = decision.judge(check.exit, check.value)
                 yield (
                     (event.job, decision.id),
                     Decided(
                         line=line,
                         job=jobs[event.job],
                         decision=decision,
-                        verdict=decision.judge(check.exit, check.value),
+                        verdict=seen if ended or seen != "right" else UNFINISHED,
                         origin=choice.origin if choice else "nowhere",
                         entry=choice.entry if choice else None,
-                        asked=_find_asked(self.list_asked(policy).get((event.job, decision.id), ()), choice),
+                        asked=_find_question_line(
+                            self.list_decision_questions(policy).get((event.job, decision.id), ()), choice
+                        ),
                         # What a model left open in its job, it may have declined, or not come to.
                         call=calls.get(decision.id)
                         or (calls.get("") and last if not (choice and choice.value) else None),
@@ -351,11 +263,11 @@ def find_purpose(policy: ReadPolicy | None) -> RecallPurpose:
     return "filtered" if policy == "filtered" else "decision"
 
 
-def _find_asked(asked: Sequence[tuple[int, Recalled]], choice: Choice | None) -> int | None:
+def _find_question_line(questions: Sequence[tuple[int, Recalled]], choice: Choice | None) -> int | None:
     """The line of the question that a choice was taken from."""
     if choice is None or choice.query is None:
-        return asked[-1][0] if asked else None
-    return next((line for line, event in asked if event.query == choice.query), None)
+        return questions[-1][0] if questions else None
+    return next((line for line, event in questions if event.query == choice.query), None)
 
 
 @dataclass(frozen=True)

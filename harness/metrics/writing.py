@@ -20,27 +20,27 @@ AS_TOLD = "all that the story tells is written as it is told"
 APPENDS = "an appending writer is shown no earlier memory, and replaces none"
 
 
-class Said(NamedTuple):
+class Statement(NamedTuple):
     """A text by what it says of facts: those that it asserts, and all of which it tells a part."""
 
     asserted: frozenset[str]
     named: frozenset[str]
 
 
-class Written(NamedTuple):
+class Stretch(NamedTuple):
     """One stretch of a session as the model was shown it, and what it kept.
 
     Attributes:
-        told, known: Lines and memories that it was shown.
-        kept: With what each says.
+        transcript, memories: Lines and memories that it was shown.
+        drafts: What it kept, with what each says.
         current: The facts that held in their own places then.
         answered: Whether the last call said what to remember.
     """
 
     line: int
-    told: tuple[Said, ...]
-    known: tuple[Said, ...]
-    kept: tuple[tuple[Draft, Said], ...]
+    transcript: tuple[Statement, ...]
+    memories: tuple[Statement, ...]
+    drafts: tuple[tuple[Draft, Statement], ...]
     current: frozenset[str]
     secret: str
     answered: bool
@@ -52,34 +52,34 @@ class Written(NamedTuple):
     @property
     def due(self) -> frozenset[str]:
         """The facts that the transcript asserts and that hold."""
-        return frozenset(fact for said in self.told for fact in said.asserted) & self.current
+        return frozenset(fact for statement in self.transcript for fact in statement.asserted) & self.current
 
     @property
     def replaced(self) -> frozenset[int]:
         """The places of the known memories that go, counted from 0."""
-        return frozenset(number - 1 for draft, _ in self.kept for number in draft.replaces)
+        return frozenset(number - 1 for draft, _ in self.drafts for number in draft.replaces)
 
     @property
-    def remaining(self) -> tuple[Said, ...]:
+    def remaining(self) -> tuple[Statement, ...]:
         """All that says something afterwards: what it kept, and what it was shown and let stand."""
-        stays = (said for at, said in enumerate(self.known) if at not in self.replaced)
-        return (*(said for _, said in self.kept), *stays)
+        stays = (statement for at, statement in enumerate(self.memories) if at not in self.replaced)
+        return (*(statement for _, statement in self.drafts), *stays)
 
 
 @once
-def find_written(record: Record) -> tuple[Written, ...]:
-    return tuple(_read(record))
+def find_stretches(record: Record) -> tuple[Stretch, ...]:
+    return tuple(_read_stretches(record))
 
 
-def _read(record: Record) -> Iterator[Written]:
+def _read_stretches(record: Record) -> Iterator[Stretch]:
     scenario, log = record.scenario, record.log
     for line, event in record.of(Drafted):
         calls = log.calls(event)
-        yield Written(
+        yield Stretch(
             line=line,
-            told=tuple(_say(record, each.item.text) for each in log.told(event)),
-            known=tuple(_say(record, each.text) for each in log.known(event)),
-            kept=tuple((each, _say(record, each.text)) for each in log.drafts(event)),
+            transcript=tuple(_read_statement(record, each.item.text) for each in log.told(event)),
+            memories=tuple(_read_statement(record, each.text) for each in log.known(event)),
+            drafts=tuple((each, _read_statement(record, each.text)) for each in log.drafts(event)),
             current=frozenset(
                 fact.id
                 for fact in scenario.facts
@@ -90,62 +90,62 @@ def _read(record: Record) -> Iterator[Written]:
         )
 
 
-def _say(record: Record, text: str) -> Said:
+def _read_statement(record: Record, text: str) -> Statement:
     reading = record.classifier.read(text)
-    return Said(frozenset() if reading.unclear else reading.asserted, reading.named)
+    return Statement(frozenset() if reading.unclear else reading.asserted, reading.named)
 
 
 def _needs_model(measure: Callable[[Record], Measure]) -> Callable[[View], Measure]:
     """Asked of trials in which a model decides what is kept."""
 
     @wraps(measure)
-    def asked(view: View) -> Measure:
+    def measure_if_written_by_model(view: View) -> Measure:
         return not_applicable(AS_TOLD) if view.log.trial.writer == SCRIPTED else measure(view.record)
 
-    return asked
+    return measure_if_written_by_model
 
 
 @_needs_model
 def facts_kept(record: Record) -> Measure:
     due, lost = 0, []
-    for written in find_written(record):
-        there = {fact for said in written.remaining for fact in said.asserted}
-        due += len(written.due)
-        lost += [written.receipt for _ in written.due - there]
+    for stretch in find_stretches(record):
+        there = {fact for statement in stretch.remaining for fact in statement.asserted}
+        due += len(stretch.due)
+        lost += [stretch.receipt for _ in stretch.due - there]
     return proportion(due - len(lost), due, lost, none="no fact that held was told")
 
 
 @_needs_model
 def facts_merged(record: Record) -> Measure:
     due, merged = 0, []
-    for written in find_written(record):
-        together = {said.asserted for said in written.told}
-        for fact in written.due:
-            carriers = [said.asserted for said in written.remaining if fact in said.asserted]
+    for stretch in find_stretches(record):
+        together = {statement.asserted for statement in stretch.transcript}
+        for fact in stretch.due:
+            carriers = [statement.asserted for statement in stretch.remaining if fact in statement.asserted]
             due += bool(carriers)
-            if carriers and not any(each <= told for each in carriers for told in together):
-                merged.append(written.receipt)
+            if carriers and not any(each <= facts for each in carriers for facts in together):
+                merged.append(stretch.receipt)
     return proportion(len(merged), due, merged, none="no fact was kept")
 
 
 @_needs_model
 def facts_invented(record: Record) -> Measure:
-    return _count_kept(record, lambda written, said: bool(said.asserted - _list_named(written)))
+    return _count_kept(record, lambda stretch, statement: bool(statement.asserted - _find_named_facts(stretch)))
 
 
 @_needs_model
 def stale_kept(record: Record) -> Measure:
-    return _count_kept(record, lambda written, said: bool(said.asserted - written.current))
+    return _count_kept(record, lambda stretch, statement: bool(statement.asserted - stretch.current))
 
 
-def _list_named(written: Written) -> frozenset[str]:
-    return frozenset(fact for said in (*written.told, *written.known) for fact in said.named)
+def _find_named_facts(stretch: Stretch) -> frozenset[str]:
+    return frozenset(fact for statement in (*stretch.transcript, *stretch.memories) for fact in statement.named)
 
 
-def _count_kept(record: Record, wrong: Callable[[Written, Said], bool]) -> Measure:
+def _count_kept(record: Record, wrong: Callable[[Stretch, Statement], bool]) -> Measure:
     """The memories that are wrong, of those that were kept."""
-    kept = [(written, said) for written in find_written(record) for _, said in written.kept]
-    found = [written.receipt for written, said in kept if wrong(written, said)]
+    kept = [(stretch, statement) for stretch in find_stretches(record) for _, statement in stretch.drafts]
+    found = [stretch.receipt for stretch, statement in kept if wrong(stretch, statement)]
     return proportion(len(found), len(kept), found, none="the model kept nothing")
 
 
@@ -154,12 +154,12 @@ def stale_left(record: Record) -> Measure:
     if record.log.trial.write_policy != "curated":
         return not_applicable(APPENDS)
     due, left = 0, []
-    for written in find_written(record):
-        ended = {old for fact in written.due for old in record.scenario.predecessors(fact)}
-        for at, said in enumerate(written.known):
-            if said.asserted & ended and not said.asserted & written.due:
+    for stretch in find_stretches(record):
+        ended = {old for fact in stretch.due for old in record.scenario.predecessors(fact)}
+        for at, statement in enumerate(stretch.memories):
+            if statement.asserted & ended and not statement.asserted & stretch.due:
                 due += 1
-                left += [written.receipt] if at not in written.replaced else []
+                left += [stretch.receipt] if at not in stretch.replaced else []
     return proportion(len(left), due, left, none="no memory that it was shown was contradicted")
 
 
@@ -168,24 +168,24 @@ def replaced_wrongly(record: Record) -> Measure:
     if record.log.trial.write_policy != "curated":
         return not_applicable(APPENDS)
     due, wrong = 0, []
-    for written in find_written(record):
-        there = {fact for said in written.remaining for fact in said.asserted}
-        due += len(written.replaced)
-        lost = [at for at in written.replaced if (written.known[at].asserted & written.current) - there]
-        wrong += [written.receipt for _ in lost]
+    for stretch in find_stretches(record):
+        there = {fact for statement in stretch.remaining for fact in statement.asserted}
+        due += len(stretch.replaced)
+        lost = [at for at in stretch.replaced if (stretch.memories[at].asserted & stretch.current) - there]
+        wrong += [stretch.receipt for _ in lost]
     return proportion(len(wrong), due, wrong, none="the model replaced nothing")
 
 
 @_needs_model
 def secrets_kept(record: Record) -> Measure:
-    found = find_written(record)
-    kept = [each.receipt for each in found if any(each.secret in draft.text for draft, _ in each.kept)]
+    found = find_stretches(record)
+    kept = [each.receipt for each in found if any(each.secret in draft.text for draft, _ in each.drafts)]
     return proportion(len(kept), len(found), kept, none="the story told nothing")
 
 
 @_needs_model
 def failed_sessions(record: Record) -> Measure:
-    found = find_written(record)
+    found = find_stretches(record)
     lost = [each.receipt for each in found if not each.answered]
     return proportion(len(lost), len(found), lost, none="the story told nothing")
 

@@ -109,26 +109,26 @@ def chain_changes(seen: Iterable[Seen | Renamed], times: Mapping[str, datetime])
 
 def list_candidates(repo: Repo, chains: Sequence[Chain], reasons: Counter[str]) -> list[Candidate]:
     """Candidates whose newest value stands in one line of its file only; oldest first."""
-    found = []
+    candidates = []
     texts = read_texts(repo, [(each.stands[-1].commit, each.stands[-1].path) for each in chains])
     for each, text in zip(chains, texts, strict=True):
         if text is None:
             reasons["binary, very large, or no UTF-8 text"] += 1
             continue
-        made = exclusions.skip_text(text) or _make(each, each.stands[-1].path, text)
-        if isinstance(made, str):
-            reasons[made] += 1
+        outcome = exclusions.skip_text(text) or _make(each, each.stands[-1].path, text)
+        if isinstance(outcome, str):
+            reasons[outcome] += 1
         else:
-            found.append(made)
-    return _list_newest(sorted(found, key=lambda each: (each.changed, each.id)), reasons)
+            candidates.append(outcome)
+    return _list_newest(sorted(candidates, key=lambda each: (each.changed, each.id)), reasons)
 
 
-def _list_newest(found: Sequence[Candidate], reasons: Counter[str]) -> list[Candidate]:
+def _list_newest(candidates: Sequence[Candidate], reasons: Counter[str]) -> list[Candidate]:
     """The newest of the candidates that one question would ask for: it alone may be what holds now."""
-    newest = {(each.file, each.what.casefold()): each for each in found}
-    if len(newest) < len(found):
-        reasons["what a later change is asked for by, too"] += len(found) - len(newest)
-    return [each for each in found if newest[each.file, each.what.casefold()] is each]
+    newest = {(each.file, each.what.casefold()): each for each in candidates}
+    if len(newest) < len(candidates):
+        reasons["what a later change is asked for by, too"] += len(candidates) - len(newest)
+    return [each for each in candidates if newest[each.file, each.what.casefold()] is each]
 
 
 def _make(chain: Chain, path: str, text: str) -> Candidate | str:
@@ -151,16 +151,22 @@ def _make(chain: Chain, path: str, text: str) -> Candidate | str:
     if not what or wording.find(last.kind, what, key, [each.value for each in stands]) is None:
         return "nothing that a question could call it by"
     values = [each.value for each in stands]
+    reason = _skip_told(what, key, values) or exclusions.skip_secret(text.split("\n"), number, before, after, values)
+    if reason:
+        return reason
+    name = hashlib.sha256("\0".join([path, last.name, *values]).encode()).hexdigest()[:12]
+    return Candidate(name, last.kind, what, key, path, before, after, tuple(stands), tuple(commits))
+
+
+def _skip_told(what: str, key: str, values: Sequence[str]) -> str | None:
+    """Why its sentences would not tell one value from another."""
     if exclusions.is_counted(what, values):
         return "version bump"
     if any(holds(what, ((value,),)) for value in values):
         return "name that holds the value"
     if any(holds(a, ((b,),)) for a in values for b in values if a != b):
         return "value that holds the other one"
-    if not key and not _tells_alone(values):
-        return "value that tells nothing by itself"
-    name = hashlib.sha256("\0".join([path, last.name, *values]).encode()).hexdigest()[:12]
-    return Candidate(name, last.kind, what, key, path, before, after, tuple(stands), tuple(commits))
+    return None if key or _tells_alone(values) else "value that tells nothing by itself"
 
 
 def _cut_repeated(stands: Sequence[Stand], commits: Sequence[Commit]) -> tuple[Sequence[Stand], Sequence[Commit]]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from harness.repo.changes import FILES, Change
+from harness.secrets.detector import list_places
 
 BOT = re.compile(
     r"\[bot\]|\b(?:dependabot|renovate|greenkeeper|snyk|pyup|weblate|transifex|crowdin|pre-commit-ci|github-actions|"
@@ -88,7 +89,8 @@ NUMBER = re.compile(r"-?(?:0[xX][\da-fA-F_]+|\d[\d_.]*)(?:\s*[*+<]{1,2}\s*\d[\d_
 _INTEGER = re.compile(r"-?(?:0[xX](?:_?[\da-fA-F])+|0|[1-9](?:_?\d)*)")
 _INDEX = re.compile(r"(?<=\w)(?:/index)?(?:\.[cm]?[jt]sx?)?$")
 _PATCH = re.compile(r"(\d+\.\d+)\.\d+")
-_SECRET = re.compile(r"\w+://[^/@:]*:[^/@]+@")
+BESIDE = 3
+"""Lines above and below a line that may tell what it says."""
 _CITED = re.compile(
     r"home|repositor|docs?(?:$|[_-])|documentation|bugs|issues|fund|donat|\$?schema|website|support|change_?log|\$ref|^see",
     re.IGNORECASE,
@@ -204,8 +206,6 @@ def _is_list_that_grew(old: str, new: str) -> bool:
 
 
 def _skip_meaning(old: str, new: str, what: str) -> str | None:
-    if any(_SECRET.match(each) for each in (old, new)):
-        return "password in an address"
     hosts = [find_host(each) for each in (old, new)]
     if any(hosts) and (hosts[0] == hosts[1] or _CITED.search(what)):
         return "link"
@@ -226,8 +226,8 @@ def _skip_version(old: str, new: str, what: str, subject: str) -> str | None:
     same = old.split("@")[0] == new.split("@")[0]
     if _ACTION.fullmatch(old) and _ACTION.fullmatch(new) and (same or what == "uses"):
         return "pin of a dependency"
-    asked = re.compile(r"[=<>~^]=?\s*\d")
-    if ("[" in old and asked.search(old)) or (VERSION.fullmatch(old) and "[" in new and asked.search(new)):
+    requirement = re.compile(r"[=<>~^]=?\s*\d")
+    if ("[" in old and requirement.search(old)) or (VERSION.fullmatch(old) and "[" in new and requirement.search(new)):
         return "pin of a dependency"
     if (
         _is_patch(old, new)
@@ -277,9 +277,9 @@ def skip_words(old: str, new: str) -> str | None:
     return "spelling" if is_mended(old, new) else None
 
 
-def is_mended(left: str, came: str) -> bool:
+def is_mended(before: str, after: str) -> bool:
     """Whether one word, or one part of a path, is nearly what it was, and no number changed."""
-    old, new = left.lower().split("/"), came.lower().split("/")
+    old, new = before.lower().split("/"), after.lower().split("/")
     differ = [(a, b) for a, b in zip(old, new, strict=False) if a != b]
     if len(old) != len(new) or len(differ) != 1 or any(map(str.isdigit, "".join(differ[0]))):
         return False
@@ -293,6 +293,19 @@ def skip_mend(kind: str, subject: str) -> str | None:
     return "mended document" if kind == "text" and _MENDS.search(subject) and _DOCUMENT.search(subject) else None
 
 
+def skip_secret(rows: Sequence[str], number: int, before: str, after: str, values: Sequence[str]) -> str | None:
+    """Why a value is written nowhere: in its line, beside the lines around it, one of them is or tells a secret."""
+    above, below = (
+        "\n".join(part) for part in (rows[max(0, number - 1 - BESIDE) : number - 1], rows[number:][:BESIDE])
+    )
+    for value in values:
+        start, line = len(above) + 1, f"{before}{value}{after}"
+        places = list_places(f"{above}\n{line}\n{below}")
+        if any(begin < start + len(line) and end > start for begin, end in places):
+            return "a secret"
+    return None
+
+
 def skip_label(path: str, key: str) -> str | None:
     """Why the name of a step or of a container is no fact: it is shown to people, and nothing goes by it."""
     shown = key in ("name", "display_name", "displayName", "title", "id", "body") and HOSTED.search(path)
@@ -304,8 +317,8 @@ def skip_label(path: str, key: str) -> str | None:
 def skip_renamed(paths: tuple[str, str], values: tuple[str, str]) -> str | None:
     """Why the change of a value is none of its own: it follows the name of its file or folder, and git took two of
     several such files for one."""
-    (left, came), (old, new) = (path.split("/") for path in paths), values
-    follows = any(old.replace(a, b) == new for a in {*left} - {*came} for b in {*came} - {*left})
+    (old_parts, new_parts), (old, new) = (path.split("/") for path in paths), values
+    follows = any(old.replace(a, b) == new for a in {*old_parts} - {*new_parts} for b in {*new_parts} - {*old_parts})
     return "value that follows the name of its file" if follows else None
 
 

@@ -47,9 +47,9 @@ def _count(repo: Repo, candidate: Candidate) -> int | None:
         or run_git("grep", "-q", "-I", "-F", "-e", gone, corrected.hash, "--", *_OTHERS, at=repo.path).returncode == 0
     ):
         return None
-    left = run_git("log", "-1", "--first-parent", "--diff-merges=first-parent", "--no-patch", "--format=%ct",
+    log = run_git("log", "-1", "--first-parent", "--diff-merges=first-parent", "--no-patch", "--format=%ct",
                f"-S{gone}", "--no-textconv", "--no-ext-diff", corrected.hash, "--", *_OTHERS, at=repo.path)  # fmt: skip
-    when = left.stdout.decode().strip()
+    when = log.stdout.decode().strip()
     return max(0, int(corrected.at.timestamp()) - int(when)) // _DAY if when.isdecimal() else None
 
 

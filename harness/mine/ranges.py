@@ -123,16 +123,16 @@ def write(name: str, suite: Path, repository: str, between: str, cache: Path) ->
     commits = list_commits(repo, COMMITS, start)
     reasons: Counter[str] = Counter()
     found = mining.find_candidates(repo, commits, reasons)
-    left = _choose(repo, found, commits, reasons)
-    while left:
-        chains = _take(left)
+    remaining = _choose(repo, found, commits, reasons)
+    while remaining:
+        chains = _take(remaining)
         text = _tell(file, repo, between, chains, commits)
         wrong = _find_wrong(repo, file, text, chains)
         if not wrong:
             skeleton.put(file, text)
             return Drafted(file, text.count("\n"), len(chains), len(found), len(commits) - 1)
         reasons["sentence or check that does not hold"] += len(wrong)
-        left = [each for each in left if each not in [one.candidate for one in chains if one.name in wrong]]
+        remaining = [each for each in remaining if each not in [one.candidate for one in chains if one.name in wrong]]
     raise MineError(
         f"{between}: nothing that a story could tell changed in {format_count(len(commits) - 1, 'change')} "
         f"({mining.tell_most(reasons)}); "
@@ -151,19 +151,19 @@ def _find_ends(location: str, between: str) -> tuple[str, str]:
 
 
 def _choose(
-    repo: Repo, found: Sequence[Candidate], commits: Sequence[Commit], reasons: Counter[str]
+    repo: Repo, candidates: Sequence[Candidate], commits: Sequence[Commit], reasons: Counter[str]
 ) -> list[Candidate]:
     """Those of which one session can learn old values and a later one the new ones; one of each kind comes first."""
     last = commits[-1]
     end = Stand(last.hash, last.at, "", 0, "")
-    standing = [*stories.list_standing(repo, found, end)]
+    standing = [*stories.list_standing(repo, candidates, end)]
     moments = commits[: -1 : max(1, len(commits) // MOMENTS)]
-    held = max((_list_held(repo, standing, moment) for moment in moments), key=len)
-    if len(held) < len(found):
-        reasons["value that was not there when the others were"] += len(found) - len(held)
+    sound = max((_list_held(repo, standing, moment) for moment in moments), key=len)
+    if len(sound) < len(candidates):
+        reasons["value that was not there when the others were"] += len(candidates) - len(sound)
     turns: Counter[str] = Counter()
     ranked = []
-    for each in sorted(held, key=lambda each: (each.changed, each.id), reverse=True):
+    for each in sorted(sound, key=lambda each: (each.changed, each.id), reverse=True):
         ranked.append((turns[each.kind], KINDS.index(each.kind), each))
         turns[each.kind] += 1
     return [each for *_, each in sorted(ranked, key=lambda one: one[:2])]
@@ -172,15 +172,15 @@ def _choose(
 def _list_held(repo: Repo, candidates: Sequence[Candidate], moment: Commit) -> list[Candidate]:
     """Candidates with another value at a commit than now, from there on, without what was in between."""
     then = [(each, _find_stand(each, moment)) for each in candidates]
-    changed = [(each, stand) for each, stand in then if stand is not each.stands[-1]]
-    places = [(commit, stand.path) for _, stand in changed for commit in (stand.commit, moment.hash)]
+    earlier = [(each, stand) for each, stand in then if stand is not each.stands[-1]]
+    places = [(commit, stand.path) for _, stand in earlier for commit in (stand.commit, moment.hash)]
     texts = read_texts(repo, places)
     found = []
-    for (each, stand), cited, text in zip(changed, texts[::2], texts[1::2], strict=True):
-        said = (cited or "").split("\n")[stand.line - 1].strip()
+    for (each, stand), cited, text in zip(earlier, texts[::2], texts[1::2], strict=True):
+        line = (cited or "").split("\n")[stand.line - 1].strip()
         rows = [row.strip() for row in (text or "").split("\n")]
-        if said in rows:
-            first = Stand(moment.hash, moment.at, stand.path, rows.index(said) + 1, stand.value)
+        if line in rows:
+            first = Stand(moment.hash, moment.at, stand.path, rows.index(line) + 1, stand.value)
             found.append(replace(each, stands=(first, each.stands[-1]), commits=each.commits[-1:]))
     return found
 
@@ -222,7 +222,7 @@ def _find_wrong(repo: Repo, file: Path, text: str, chains: Sequence[Chained]) ->
 def _tell(file: Path, repo: Repo, between: str, chains: Sequence[Chained], commits: Sequence[Commit]) -> str:
     start, last = chains[0].candidate.stands[0], commits[-1]
     facts = [[*stories.list_facts(each)] for each in chains]
-    changed = "; ".join(each.candidate.what for each in chains)
+    subjects = "; ".join(each.candidate.what for each in chains)
     oldest = short.phrase(chains[0].candidate.what, start.value, start.path)["plain"]
     decisions = [stories.make_decision(each, 1, each.candidate.file) for each in chains]
     return STORY.substitute(
@@ -230,7 +230,7 @@ def _tell(file: Path, repo: Repo, between: str, chains: Sequence[Chained], commi
         between=_plain(between.replace("..", " to ")),
         kind=say(file.parent.name),
         title=say(file.stem.replace("-", " ").capitalize()),
-        story=say(f"Some of what changed in {repo.name}: {changed}. Who remembers the old values works against it."),
+        story=say(f"Some of what changed in {repo.name}: {subjects}. Who remembers the old values works against it."),
         fixture=say({"git": _point(file, repo), "commit": last.hash}),
         scope=say({"repo": repo.name}),
         facts="\n".join(_list_facts(chains, facts)),

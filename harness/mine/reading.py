@@ -25,7 +25,7 @@ def list_read(repo: Repo, candidates: Iterable[Candidate], reasons: Counter[str]
     found = list(candidates)
     own = {each.id: each.key for each in found if _needs_reader(each)}
     files = _count_files(repo, set(own.values()))
-    kept = []
+    remaining = []
     for each in found:
         counts = files.get(own[each.id], Counter()) if each.id in own else Counter[str]()
         if counts.total() == 1:
@@ -33,8 +33,8 @@ def list_read(repo: Repo, candidates: Iterable[Candidate], reasons: Counter[str]
         elif len(counts) == 1 and each.kind == "constant" and NUMBER.fullmatch(each.stands[-1].value):
             reasons["number that only its own file reads"] += 1
         else:
-            kept.append(each)
-    return kept
+            remaining.append(each)
+    return remaining
 
 
 def _needs_reader(candidate: Candidate) -> bool:
@@ -45,12 +45,12 @@ def _needs_reader(candidate: Candidate) -> bool:
 
 def _count_files(repo: Repo, names: Collection[str]) -> dict[str, Counter[str]]:
     """Name -> how often each file says it as a whole word."""
-    found: dict[str, Counter[str]] = {}
+    counts: dict[str, Counter[str]] = {}
     if not names:
-        return found
-    said = run_git("grep", "-I", "-o", "-w", "-F", "-z", "--no-textconv", "-f", "-", repo.history.commits[-1], "--",
+        return counts
+    output = run_git("grep", "-I", "-o", "-w", "-F", "-z", "--no-textconv", "-f", "-", repo.history.commits[-1], "--",
                    at=repo.path, stdin="".join(f"{name}\n" for name in sorted(names)).encode())  # fmt: skip
-    for row in said.stdout.decode("utf-8", "replace").split("\n"):
+    for row in output.stdout.decode("utf-8", "replace").split("\n"):
         path, _, name = row.partition("\0")
-        found.setdefault(name, Counter())[path] += 1
-    return found
+        counts.setdefault(name, Counter())[path] += 1
+    return counts

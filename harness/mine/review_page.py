@@ -7,20 +7,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.machine import documents, files, shortage
+from harness.machine import documents, files
 from harness.machine.documents import DocumentError
-from harness.mine.candidates import Candidate, Stand
-from harness.mine.mining import Judgement, Mined, MineError
+from harness.mine.candidates import Candidate
+from harness.mine.exclusions import BESIDE
+from harness.mine.mining import Judgement, Mined, MineError, refuse
 from harness.repo.changes import Commit, read_texts
 from harness.report.outputs.page import digest, make_environment, read_assets
+from harness.secrets.detector import list_places
 
 SAMPLE = 20
 """Candidates that are shown first, where there are more than twice as many: by these one sees what the others are."""
-AROUND = 3
-"""Lines shown above and below a value."""
+HIDDEN = "\u2588"
+"""What is shown for each letter of a secret."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,8 @@ class Group:
     @property
     def kinds(self) -> list[tuple[str, int]]:
         """Kinds of facts of which there are several, beside others."""
-        found = Counter(card.candidate.kind for card in self.cards)
-        return [(kind, many) for kind, many in sorted(found.items()) if 1 < many < len(self.cards)]
+        counts = Counter(card.candidate.kind for card in self.cards)
+        return [(kind, many) for kind, many in sorted(counts.items()) if 1 < many < len(self.cards)]
 
 
 def read(file: Path) -> dict[str, Judgement]:
@@ -102,7 +104,7 @@ def write(mined: Mined, page: Path, decided: Mapping[str, Judgement]) -> None:
     try:
         files.write(page, text)
     except OSError as error:
-        raise MineError(f"{page}: cannot be written: {shortage.tell(error)}") from None
+        refuse(page, error)
 
 
 def make_cards(mined: Mined, shown: Sequence[Candidate], decided: Mapping[str, Judgement]) -> list[Card]:
@@ -115,29 +117,39 @@ def make_cards(mined: Mined, shown: Sequence[Candidate], decided: Mapping[str, J
 def _arrange(cards: Sequence[Card]) -> tuple[list[Card], list[Group]]:
     """A sample, drawn by the digests of candidates, if there are many; then all others by commit, the newest first."""
     drawn = sorted(cards, key=lambda card: card.candidate.id)[: SAMPLE if len(cards) > 2 * SAMPLE else 0]
-    groups: dict[str, list[Card]] = {}
+    by_commit: dict[str, list[Card]] = {}
     for card in cards:
         if card not in drawn:
-            groups.setdefault(card.candidate.commits[-1].hash, []).append(card)
-    for own in groups.values():
+            by_commit.setdefault(card.candidate.commits[-1].hash, []).append(card)
+    for own in by_commit.values():
         own.sort(key=lambda card: (card.candidate.kind, card.candidate.file))
-    made = [Group(own[0].candidate.commits[-1], tuple(own)) for own in groups.values()]
-    return drawn, sorted(made, key=lambda group: (group.commit.at, group.commit.hash), reverse=True)
+    groups = [Group(own[0].diffs[-1].commit, tuple(own)) for own in by_commit.values()]
+    return drawn, sorted(groups, key=lambda group: (group.commit.at, group.commit.hash), reverse=True)
 
 
 def _list_diffs(candidate: Candidate, texts: Mapping[tuple[str, str], str | None]) -> Iterator[Diff]:
     for old, new, commit in zip(candidate.stands, candidate.stands[1:], candidate.commits, strict=False):
-        before, after = _split_rows(texts[old.commit, old.path]), _split_rows(texts[new.commit, new.path])
-        yield Diff(commit, new.path, tuple(_list_rows(before, after, old, new)))
+        before, after = (_list_around(texts[stand.commit, stand.path] or "", stand.line) for stand in (old, new))
+        commit = replace(commit, subject=_hide(commit.subject))
+        yield Diff(commit, new.path, tuple(_list_rows(before, after, old.line, new.line)))
 
 
-def _split_rows(text: str | None) -> list[str]:
-    return (text or "").split("\n")
+def _list_around(text: str, line: int) -> dict[int, str]:
+    """The lines around one by their numbers."""
+    start = max(0, line - 1 - BESIDE)
+    around = _hide("\n".join(text.split("\n")[start : line + BESIDE]))
+    return dict(enumerate(around.split("\n"), start + 1))
 
 
-def _list_rows(before: Sequence[str], after: Sequence[str], old: Stand, new: Stand) -> Iterator[Row]:
-    start = max(0, new.line - 1 - AROUND)
-    yield from (Row(" ", start + at + 1, text) for at, text in enumerate(after[start : new.line - 1]))
-    yield from (Row("-", old.line, text) for text in before[old.line - 1 : old.line])
-    yield from (Row("+", new.line, text) for text in after[new.line - 1 : new.line])
-    yield from (Row(" ", new.line + at + 1, text) for at, text in enumerate(after[new.line : new.line + AROUND]))
+def _hide(text: str) -> str:
+    """The text without secrets, in as many lines."""
+    shown = [*text]
+    for begin, end in list_places(text):
+        shown[begin:end] = [letter if letter == "\n" else HIDDEN for letter in text[begin:end]]
+    return "".join(shown)
+
+
+def _list_rows(before: Mapping[int, str], after: Mapping[int, str], old: int, new: int) -> Iterator[Row]:
+    yield from (Row(" ", number, text) for number, text in after.items() if number < new)
+    yield from (Row(sign, at, rows[at]) for sign, rows, at in (("-", before, old), ("+", after, new)) if at in rows)
+    yield from (Row(" ", number, text) for number, text in after.items() if number > new)

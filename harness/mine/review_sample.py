@@ -30,10 +30,10 @@ class Judged(NamedTuple):
         if not self.of:
             return "nothing was judged"
         ends = wilson(self.worth, self.of)
-        left = f"; {self.drawn - self.of} not judged" if self.of < self.drawn else ""
+        unjudged = f"; {self.drawn - self.of} not judged" if self.of < self.drawn else ""
         return (
             f"{self.worth} of {format_count(self.of, 'fact')} worth asking: {self.worth / self.of:.0%}, "
-            f"95 % interval {ends.low:.0%} to {ends.high:.0%}{left}"
+            f"95 % interval {ends.low:.0%} to {ends.high:.0%}{unjudged}"
         )
 
 
@@ -44,13 +44,13 @@ def judge(mined: Mined, used: Sequence[Candidate], seed: int, many: int, answer:
             f"{mined.location}: {format_count(len(mined.candidates), 'candidate')}, and no story that holds"
         )
     drawn = random.Random(f"check {seed}").sample(used, min(many, len(used)))  # noqa: S311  reproducible on purpose
-    said = list[bool]()
+    judgements = list[bool]()
     for number, card in enumerate(review_page.make_cards(mined, drawn, {}), 1):
         judgement = answer("\n".join([f"[{number} of {len(drawn)}]", *_tell(card)]))
         if judgement is None:
             break
-        said.append(judgement)
-    return Judged(sum(said), len(said), len(drawn))
+        judgements.append(judgement)
+    return Judged(sum(judgements), len(judgements), len(drawn))
 
 
 def _tell(card: Card) -> Iterator[str]:

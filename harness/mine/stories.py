@@ -11,7 +11,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from harness.mine.candidates import Candidate, Stand, says_value_only
 from harness.model.scenario import MINED, Scenario
+from harness.model.transcript import Message
 from harness.repo.changes import read_texts
 from harness.repo.checkout import Repo
 from harness.selftest import text_checks
@@ -63,11 +64,16 @@ class Chained:
 
 @dataclass(frozen=True)
 class MinedStory:
-    """A story as its file says it, and the candidates that it tells."""
+    """A story as its file says it, and the candidates that it tells.
+
+    Attributes:
+        transcripts: Session -> what was said in it; empty where no sessions were given.
+    """
 
     name: str
     data: Mapping[str, Any]
     used: tuple[str, ...]
+    transcripts: Mapping[str, Sequence[Message]] = field(default_factory=dict)
 
 
 def draw(repo: Repo, candidates: Sequence[Candidate], amount: int, seed: str) -> list[list[Candidate]]:
@@ -147,8 +153,8 @@ def _gather(repo: Repo, candidates: Sequence[Candidate], size: int) -> tuple[lis
 
 def stand_apart(one: Candidate, other: Candidate) -> bool:
     """Whether a question for one of them is none for the other, nor an answer of one an answer of the other."""
-    said = {stand.value.casefold() for stand in one.stands}
-    return one.what.casefold() != other.what.casefold() and said.isdisjoint(
+    values = {stand.value.casefold() for stand in one.stands}
+    return one.what.casefold() != other.what.casefold() and values.isdisjoint(
         stand.value.casefold() for stand in other.stands
     )
 
@@ -156,30 +162,33 @@ def stand_apart(one: Candidate, other: Candidate) -> bool:
 def write(
     repo: Repo, location: str, group: Sequence[Candidate], everything: Sequence[Candidate], number: int, seed: int,
     reasons: Counter[str],
-) -> MinedStory | None:  # fmt: skip
-    """A story that holds, of those of a group that do not stand in each other's way; None: too few are left."""
+) -> MinedStory | list[Candidate]:  # fmt: skip
+    """A story that holds, of those of a group that do not stand in each other's way; if too few are left, those that
+    did not hold."""
     end = max((each.stands[-1] for each in group), key=lambda stand: stand.at)
-    left = [_shorten(each) for each in list_standing(repo, group, end)]
+    remaining = [_shorten(each) for each in list_standing(repo, group, end)]
     rolled = random.Random(f"mine {seed} {number}")  # noqa: S311  reproducible on purpose
-    told = {each.what.casefold() for each in group}  # what is called as one of them is answers the same question
-    rest = [each for each in everything if each.what.casefold() not in told]
+    subjects = {each.what.casefold() for each in group}  # what is called as one of them is answers the same question
+    rest = [each for each in everything if each.what.casefold() not in subjects]
     rolled.shuffle(rest)
-    while len(left) >= FEWEST:
-        chains = [Chained(name, each) for name, each in zip(name_chains(left), left, strict=True)]
+    fallen = list[Candidate]()
+    while len(remaining) >= FEWEST:
+        chains = [Chained(name, each) for name, each in zip(name_chains(remaining), remaining, strict=True)]
         data = _tell(repo, location, chains, end, rest[:1])
         name = f"{number:03d}-{chains[0].name}"[:50].rstrip("-")
         try:
             scenario = Scenario.model_validate({**short.expand(data), "id": f"{MINED}/{name}"})
         except ValidationError as error:
             reasons[f"texts that no story may hold: {error.errors()[0]['msg'][:60]}"] += 1
-            return None
+            return fallen
         wrong = find_wrong(repo, scenario, chains)
         if not wrong:
             others = list(_list_others(scenario, rest[1:], rolled))
-            return MinedStory(name, {**data, "others": others}, tuple(each.id for each in left))
+            return MinedStory(name, {**data, "others": others}, tuple(each.id for each in remaining))
         reasons["sentence that says otherwise as a run reads it"] += len(wrong)
-        left = [each.candidate for each in chains if each.name not in wrong]
-    return None
+        remaining = [each.candidate for each in chains if each.name not in wrong]
+        fallen += [each.candidate for each in chains if each.name in wrong]
+    return fallen
 
 
 def _shorten(candidate: Candidate) -> Candidate:
@@ -196,14 +205,14 @@ def list_standing(repo: Repo, group: Sequence[Candidate], end: Stand) -> Iterato
 
 
 def name_chains(candidates: Sequence[Candidate]) -> list[str]:
-    found: list[str] = []
+    names: list[str] = []
     for each in candidates:
         words = re.findall(r"[a-z0-9]+", each.what.lower())
         name = "-".join(words)[:32].strip("-") or each.kind
-        while name in found:
+        while name in names:
             name += "x"
-        found.append(name)
-    return found
+        names.append(name)
+    return names
 
 
 # --- the file -----------------------------------------------------------------------------------------------------
@@ -212,16 +221,16 @@ def name_chains(candidates: Sequence[Candidate]) -> list[str]:
 def _tell(
     repo: Repo, location: str, chains: Sequence[Chained], end: Stand, unknown: Sequence[Candidate]
 ) -> dict[str, Any]:
-    named = location.rstrip("/").removesuffix("/.git").removesuffix(".git").rsplit("/", 1)[-1]
+    repository_name = location.rstrip("/").removesuffix("/.git").removesuffix(".git").rsplit("/", 1)[-1]
     return {
         "schema": 1,
         "version": 1,
         "kind": MINED,
         "title": f"{len(chains)} things that changed until {end.at:%Y-%m-%d}",
-        "story": f"Mined from the history of {named}: {', '.join(each.candidate.what for each in chains)}. "
+        "story": f"Mined from the history of {repository_name}: {', '.join(each.candidate.what for each in chains)}. "
         f"All facts stand in the repository; nothing in it was only told.",
         "fixture": {"git": location, "commit": repo.history.commits[-1]},
-        "scope": {"repo": named},
+        "scope": {"repo": repository_name},
         "facts": [fact for each in chains for fact in list_facts(each)],
         "sessions": [*_plan_learning(repo, chains), *_plan_questions(chains, end, unknown)],
     }
@@ -244,12 +253,12 @@ def list_facts(chained: Chained) -> Iterator[dict[str, Any]]:
 
 def _plan_learning(repo: Repo, chains: Sequence[Chained]) -> list[dict[str, Any]]:
     """A session ends where it would learn that what it learnt holds no longer; one in the middle works, too."""
-    told = sorted(
+    tellings = sorted(
         ((stand, each, at) for each in chains for at, stand in enumerate(each.candidate.stands)),
         key=lambda one: (one[0].at, one[1].name, one[2]),
     )
     parts: list[list[tuple[Stand, Chained, int]]] = [[]]
-    for stand, each, at in told:
+    for stand, each, at in tellings:
         if len(parts[-1]) >= LEARNT or any(other is each for _, other, _ in parts[-1]):
             parts.append([])
         parts[-1].append((stand, each, at))
@@ -269,19 +278,19 @@ def _plan_learning(repo: Repo, chains: Sequence[Chained]) -> list[dict[str, Any]
 
 def _ask(chained: Chained, at: int, name: str) -> dict[str, Any]:
     candidate = chained.candidate
-    asked = candidate.wording.ask(candidate.what, candidate.stands[at].path)
-    return {"do": "probe", "id": name, "asks": chained.fact(at), "ask": asked}
+    phrasings = candidate.wording.ask(candidate.what, candidate.stands[at].path)
+    return {"do": "probe", "id": name, "asks": chained.fact(at), "ask": phrasings}
 
 
 def _decide(repo: Repo, known: Sequence[tuple[Stand, Chained, int]], now: Stand) -> list[dict[str, Any]]:
     """The decisions that can be taken at a commit in the middle: of chains that have changed by then, and whose file
     says at that commit what they do."""
     newest = {each.name: (stand, each, at) for stand, each, at in known}
-    changed = [one for one in newest.values() if one[2] > 0]
-    texts = read_texts(repo, [(now.commit, stand.path) for stand, _, _ in changed])
+    updates = [one for one in newest.values() if one[2] > 0]
+    texts = read_texts(repo, [(now.commit, stand.path) for stand, _, _ in updates])
     return [
         make_decision(each, at, stand.path)
-        for (stand, each, at), text in zip(changed, texts, strict=True)
+        for (stand, each, at), text in zip(updates, texts, strict=True)
         if text is not None and _is_decidable(each.candidate, at, text)
     ][:DECISIONS]
 
@@ -308,8 +317,8 @@ def _plan_questions(chains: Sequence[Chained], end: Stand, unknown: Sequence[Can
     probes = [_ask(each, len(each.candidate.stands) - 1, each.name) for each in chains]
     probes.append({"do": "probe", "id": "earlier", "asks": chains[0].newest, "history": True})
     for each in unknown:
-        asked = each.wording.ask(each.what, each.file)["plain"]
-        probes.append({"do": "probe", "id": "unknown", "ask": {"plain": asked}})
+        question = each.wording.ask(each.what, each.file)["plain"]
+        probes.append({"do": "probe", "id": "unknown", "ask": {"plain": question}})
     yield _make_session("questions", end.at + timedelta(hours=1), end.commit, probes)
     decisions = [make_decision(each, len(each.candidate.stands) - 1, each.candidate.file) for each in chains]
     jobs = [decisions[at : at + DECISIONS] for at in range(0, len(decisions), DECISIONS)]
@@ -327,29 +336,29 @@ def _make_session(name: str, at: object, commit: str, steps: Sequence[Mapping[st
 
 def find_wrong(repo: Repo, scenario: Scenario, chains: Sequence[Chained]) -> set[str]:
     """The chains whose texts or lines do not hold; where a problem names none, the last one has to go."""
-    resolved, found = proofs.add_hashes(scenario, repo)
-    found = found or list(proofs.problems(resolved, repo))
-    if not found:
+    resolved, problems = proofs.add_hashes(scenario, repo)
+    problems = problems or list(proofs.problems(resolved, repo))
+    if not problems:
         proof = ScenarioProof(Path(scenario.id), resolved, repo)
         text_checks.check_texts(proof)
-        found = [f"{each.key}: {each.reason}" for each in proof.breaches]
+        problems = [f"{each.key}: {each.reason}" for each in proof.breaches]
     wrong: set[str] = set()
-    for problem in found:
+    for problem in problems:
         key = problem.split(": ")[0]
-        named = {
+        names = {
             each.name for each in chains if any(re.fullmatch(rf"{each.name}(?:-\d+)?", part) for part in key.split("."))
         }
-        wrong |= named or {chains[-1].name}
+        wrong |= names or {chains[-1].name}
     return wrong
 
 
 def _list_others(scenario: Scenario, rest: Sequence[Candidate], rolled: random.Random) -> Iterator[str]:
     """What else is true of the repository, in sentences like those of the story's facts, which tell none of them."""
-    classifier, told = Classifier(scenario), set[str]()
+    classifier, texts = Classifier(scenario), set[str]()
     for each in rest:
         for stand in each.stands[:STANDS]:
             phrased = {**short.phrase(each.what, stand.value, stand.path), **each.wording.tell(stand.value, stand.path)}
             text = phrased[rolled.choice(_STRATA)]
-            if len(told) < OTHERS and text not in told and not classifier.by_rules(text).named:
-                told.add(text)
+            if len(texts) < OTHERS and text not in texts and not classifier.by_rules(text).named:
+                texts.add(text)
                 yield text

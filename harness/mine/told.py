@@ -40,10 +40,10 @@ class Telling(NamedTuple):
 def find_tellings(candidates: Sequence[Candidate], messages: Iterable[Spoken]) -> Mapping[str, Sequence[Telling]]:
     """Candidate -> the first message of each session that said an older value of it, with a word of what it is of."""
     found = defaultdict[str, dict[tuple[str, str], Telling]](dict)
-    held = [(each, *one) for each in candidates for one in itertools.pairwise(each.stands)]
+    spans = [(each, *one) for each in candidates for one in itertools.pairwise(each.stands)]
     for message in messages:
         folded = message.text.casefold()
-        for each, stand, until in held:
+        for each, stand, until in spans:
             # Since when the oldest value held is not known: the commit before its change is as far as one looked.
             since = stand.at if stand is not each.stands[0] else message.at
             if since <= message.at < until.at and stand.value.casefold() in folded and _is_told(each, stand, message):
@@ -54,9 +54,9 @@ def find_tellings(candidates: Sequence[Candidate], messages: Iterable[Spoken]) -
 
 def _is_told(candidate: Candidate, stand: Stand, message: Spoken) -> bool:
     """Whether a message speaks of a stand. A value alone, such as 3, may be one of anything."""
-    value, said = _list_words(stand.value), _list_words(message.text)
+    value, words = _list_words(stand.value), _list_words(message.text)
     named = _list_words(f"{candidate.key} {candidate.what}")
-    return holds(message.text, [[stand.value]]) and not named.isdisjoint(said - value)
+    return holds(message.text, [[stand.value]]) and not named.isdisjoint(words - value)
 
 
 def _list_words(text: str) -> set[str]:

@@ -84,8 +84,8 @@ def _list_changes(repo: GitFolder, commits: Sequence[Commit], reasons: Counter[s
             reasons[reason] += 1
             continue
         yield from (Renamed(each.old, each.new) for each in change.files if each.old != each.new)
-        found = [*_list_lines(change, reasons), *_list_python(repo, change, reasons), *_list_swaps(change, reasons)]
-        yield from _drop_repeated(found, reasons)
+        changes = [*_list_lines(change, reasons), *_list_python(repo, change, reasons), *_list_swaps(change, reasons)]
+        yield from _drop_repeated(changes, reasons)
 
 
 def _list_lines(change: Change, reasons: Counter[str]) -> Iterator[Seen]:
@@ -107,8 +107,14 @@ def _list_lines(change: Change, reasons: Counter[str]) -> Iterator[Seen]:
                         reasons[reason] += 1
                         continue
                     keyed = shape.key and shape.kind in ("setting", "constant", "record")
-                    name = shape.before if keyed else f"{shape.before}\0{shape.after}"
+                    name = shape.before if keyed else f"{shape.before}\0{shape.after}{_tell_program(shape)}"
                     yield Seen(change.commit, (file.old, file.new), (old.number, new.number), shape, name)
+
+
+def _tell_program(shape: Shape) -> str:
+    """Of a command that another program runs by now: it begins what is named by that program."""
+    (old, *_), (new, *_) = shape.old.split(), shape.new.split()
+    return f"\0{old} {new}" if shape.kind == "command" and old != new else ""
 
 
 def _skip_shape(shape: Shape) -> str | None:
@@ -203,7 +209,7 @@ def _pair(path: str, hunk: Hunk) -> Iterator[tuple[Line, Line, Shape]]:
 def _list_swaps(change: Change, reasons: Counter[str]) -> Iterator[Seen]:
     """Where one package left a manifest and one came, the second took the place of the first."""
     for file in change.files:
-        left, came = (
+        old_packages, new_packages = (
             {
                 line.text[slice(*place)]: (number, line, place)
                 for number, hunk in enumerate(file.hunks)
@@ -212,13 +218,13 @@ def _list_swaps(change: Change, reasons: Counter[str]) -> Iterator[Seen]:
             }
             for at, path in enumerate((file.old, file.new))
         )
-        gone = {name: left[name][0] for name in left if name not in came}
-        new = {name: came[name][0] for name in came if name not in left}
+        gone = {name: old_packages[name][0] for name in old_packages if name not in new_packages}
+        new = {name: new_packages[name][0] for name in new_packages if name not in old_packages}
         for old_name, new_name in _match_packages(gone, new):
             if _MAJOR.sub("", old_name) == _MAJOR.sub("", new_name):
                 reasons["pin of a dependency"] += 1
                 continue
-            (_, was, _), (_, now, (start, end)) = left[old_name], came[new_name]
+            (_, was, _), (_, now, (start, end)) = old_packages[old_name], new_packages[new_name]
             shape = Shape("dependency", "", now.text[:start].lstrip(), now.text[end:].rstrip(), old_name, new_name)
             yield Seen(change.commit, (file.old, file.new), (was.number, now.number), shape, f"package {new_name}")
 
@@ -250,8 +256,8 @@ def _list_python(repo: GitFolder, change: Change, reasons: Counter[str]) -> Iter
         if shapes.classify_file(each.new) == "python" and not exclusions.skip_file(each.new)
     ]
     files = [each for each in files if any(map(_may_hold_literals, each.hunks))]
-    asked = [place for each in files for place in ((change.commit.parent, each.old), (change.commit.hash, each.new))]
-    texts = read_texts(repo, asked) if asked else []
+    places = [place for each in files for place in ((change.commit.parent, each.old), (change.commit.hash, each.new))]
+    texts = read_texts(repo, places) if places else []
     for file, before, after in zip(files, texts[::2], texts[1::2], strict=True):
         if before is None or after is None:
             continue

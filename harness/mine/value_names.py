@@ -25,6 +25,8 @@ _ABOVE = {
 """A key below which others stand, and what it says itself."""
 _INLINE = re.compile(r"(?:^|[\s{,(&;`])[\"']?([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"'`]?$")
 """A key right before a value, in a line that has more of them."""
+_ECHOED = re.compile(r"\becho\s+(?:-\w+\s+)?([\"'])(?:(?!\1).)*$")
+"""A text that a shell says, up to a value within."""
 _PAIR = re.compile(r"[\"']?([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"']?([\w./:@-]+)")
 _CALLABLE = ("def", "function", "fn", "func")
 _SHOWN = {
@@ -49,6 +51,7 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 """The beginning of a sentence that tells the reader to do something with its value."""
+_VERB = re.compile(r"(?:(?:please|always|then|first)\s+)?\w+\s*", re.IGNORECASE)
 _MUST = re.compile(r"(?:^|[.:]\s+|^\s*[-*]\s+)([A-Z][a-zA-Z ]+ (?:must|should) [a-z]+(?: [a-z]+)?)\s*`$")
 """`Type hints must pass`, right before a value in code marks."""
 _VERSIONED = re.compile(r"\b(toolchain|python|node|go|ruby|rust|java|php)\s+$", re.IGNORECASE)
@@ -86,7 +89,7 @@ def _name_worded(seen: Seen, path: str, rows: Sequence[str], number: int, before
     """What is named by the words around it."""
     if seen.kind == "command" and not before.strip("$>% "):
         heading, word = find_heading(rows, number), seen.shape.new.split()[0]
-        alone = _count_commands(rows, number, word) == 1
+        alone = _count_commands(rows, number, word) == 1 and seen.shape.old.split()[0] == word
         return (f"the command {word} under “{heading}”" if heading and alone else ""), word
     if seen.kind == "place":
         return _name_module(before, after), ""
@@ -98,7 +101,7 @@ def _name_worded(seen: Seen, path: str, rows: Sequence[str], number: int, before
     linked = _TAGGED.match(after) if tagged else _LINKED.search(before)
     if linked:
         return f"the file that “{linked[1]}” links to", ""
-    if keyed := _INLINE.search(before):
+    if keyed := not _ECHOED.search(before) and _INLINE.search(before):
         where = _tell_where(path, rows, number, before, keyed[1])
         return f"{keyed[1]}{where}" if where else "", keyed[1]
     if ordered := _ORDER.search(before):
@@ -107,8 +110,8 @@ def _name_worded(seen: Seen, path: str, rows: Sequence[str], number: int, before
         return f"the {versioned[1]} version", versioned[1]
     if must := _MUST.search(before):
         return f"what {must[1][0].lower()}{must[1][1:]}", ""
-    told = _TOLD.search(before)
-    return (_name_told(told[1], after) if told else ""), ""
+    clause = _TOLD.search(before)
+    return (_name_told(clause[1], after) if clause else ""), ""
 
 
 def _count_commands(rows: Sequence[str], number: int, word: str) -> int:
@@ -160,26 +163,29 @@ def _join(words: Sequence[str]) -> str:
 def _name_flag(before: str, after: str) -> str:
     """The flag of a command, with what the sentence goes on to say of it."""
     command = re.search(r"([A-Za-z][\w./-]*)\s+$", before)
-    says = re.match(r"[`\"')\]]*\s+(\w[^.`;|]*)", after)
-    if not (command and says and len(_PLAIN_WORD.findall(says[1])) > 1):
+    rest = re.match(r"[`\"')\]]*\s+(\w[^.`;|]*)", after)
+    if not (command and rest and len(_PLAIN_WORD.findall(rest[1])) > 1):
         return ""
-    return f"the flag of {command[1]} {_cut(says[1])}"
+    return f"the flag of {command[1]} {_cut(rest[1])}"
 
 
-def _name_told(told: str, after: str) -> str:
+def _name_told(clause: str, after: str) -> str:
     """`The lanes are read from`, `first.` -> the thing that the lanes are read from first."""
     rest = re.match(r"[`\"')\]]*\s*([A-Za-z ]*)[.,;:]?\s*$", after)
-    if rest is None or len(_PLAIN_WORD.findall(told)) < 3:
+    if rest is None or len(_PLAIN_WORD.findall(clause)) < 3:
         return ""
-    return " ".join(f"the thing that {told[0].lower()}{told[1:]} {rest[1]}".split())
+    return " ".join(f"the thing that {clause[0].lower()}{clause[1:]} {rest[1]}".split())
 
 
 def _name_order(file: str, order: str, after: str) -> str:
-    """`Run`, ` before each commit.` -> what AGENTS.md says to run before each commit."""
+    """`Run`, ` before each commit.` -> what AGENTS.md says to run before each commit. What follows a value goes with
+    the verb only where nothing stands between the two."""
     rest = re.match(r"[`\"')\]*]*\s*([A-Za-z][A-Za-z ,'-]*)?", after)
-    says = f"{order[0].lower()}{order[1:].rstrip()} {_cut(rest[1] or '') if rest else ''}".strip()
-    plain = _PLAIN_WORD.findall(says)
-    return f"what {file} says to {says}" if len(plain) > 2 and plain[-1] not in ("this", "that", "follows") else ""
+    instruction = f"{order[0].lower()}{order[1:].rstrip()} {_cut(rest[1] or '') if rest else ''}".strip()
+    plain = _PLAIN_WORD.findall(instruction)
+    cut = rest and rest[1] and not _VERB.fullmatch(order)
+    is_clear = len(plain) > 2 and plain[-1] not in ("this", "that", "follows") and not cut
+    return f"what {file} says to {instruction}" if is_clear else ""
 
 
 def _cut(text: str) -> str:

@@ -25,14 +25,19 @@ def same_moment(left: str | None, right: str) -> bool:
         return False
 
 
-def replace_today(text: str, day: date, since: date | None = None, forms: Iterable[str] = (ISO_DAY,)) -> str:
+def list_todays() -> set[date]:
+    """The days that a clock may show now: here, and in UTC."""
+    return {date.today(), datetime.now(UTC).date()}
+
+
+def replace_today(text: str, day: date, since: Iterable[date] = (), forms: Iterable[str] = (ISO_DAY,)) -> str:
     """A text in which today is another day.
 
     Args:
-        since: When the writer may have looked at the clock: it may be past midnight by now.
+        since: The days on which the writer may have looked at the clock: it may be past midnight by now.
         forms: How the text may say it, as of `date +FORMAT`.
     """
-    for today in {since or date.today(), date.today(), datetime.now(UTC).date()}:
+    for today in {*since, *list_todays()}:
         for form in forms:
             text = text.replace(today.strftime(form), day.strftime(form))
     return text

@@ -29,10 +29,11 @@ class Naive(Model):
 
     Attributes:
         value: What the check prints where it saw the code behave so.
+        edits: None: it is the wrong option of this value.
     """
 
     value: Line
-    edits: tuple[Edit, ...] = Field(min_length=1)
+    edits: tuple[Edit, ...] = Field((), exclude_if=lambda edits: not edits)
 
 
 class Option(Model):
@@ -71,12 +72,13 @@ class Decision(Model):
         return any(option.edits for option in self.options)
 
     def list_values(self) -> list[str]:
-        """What its check may see: each option's value, then the naive one."""
-        return [*(option.value for option in self.options), *([self.naive.value] if self.naive else [])]
+        """What its check may see: each option's value, then the naive one if it is of no option."""
+        own = [self.naive.value] if self.naive and self.naive.edits else []
+        return [*(option.value for option in self.options), *own]
 
     def list_edits(self, value: str) -> Sequence[Edit]:
         """The change that a value makes, nothing left to fill in."""
-        if self.naive is not None and value == self.naive.value:
+        if self.naive is not None and self.naive.edits and value == self.naive.value:
             return self.naive.edits
         option = self.option(value)
         if option is not None and option.edits:
@@ -106,6 +108,10 @@ class Decision(Model):
             raise ValueError("edits: of the decision, or of each of its options")
         if self.naive is not None and not self.in_code:
             raise ValueError("naive: needs options with edits of their own")
+        if self.naive is not None and not self.naive.edits:
+            option = self.option(self.naive.value)
+            if option is None or option.verdict == "right":
+                raise ValueError("naive: has no edits, and its value is that of no wrong option")
         return self
 
 

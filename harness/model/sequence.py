@@ -77,7 +77,7 @@ class Step(Model):
 Steps: TypeAlias = tuple[Step, ...]
 
 
-class Said(Model):
+class Answer(Model):
     """What a backend answered to a step.
 
     Attributes:

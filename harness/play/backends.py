@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from harness.adapter import Server
 from harness.backend import client, environments, interpreters, registry, servers
@@ -12,7 +12,7 @@ from harness.backend.environments import EnvironmentFault
 from harness.backend.replies import Description
 from harness.gateway.embedder import choose
 from harness.machine import extras, leftovers
-from harness.model.backend import SOUND, Backend
+from harness.model.backend import SOUND, Backend, FaultKind
 from harness.model.results import Unplayed
 from harness.model.trial import SCRIPTED, Selection, Spec, digest
 from harness.play import controls
@@ -53,8 +53,9 @@ class Backends:
 
     playables: Mapping[str, Playable]
     unplayed: tuple[Unplayed, ...] = ()
-    undescribed: tuple[str, ...] = ()
-    """Those among them that could not even say what they are: most often something is not installed, or misspelt."""
+    undescribed: Mapping[str, FaultKind] = field(default_factory=dict)
+    """Those among them that could not even say what they are, and whose fault it is: most often something is not
+    installed, or misspelt."""
 
     @property
     def taking_over(self) -> Mapping[str, str]:
@@ -68,7 +69,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
     Raises RegistryError for a backend that nobody knows or a setting that its adapter does not read.
     """
     playables = {name: Playable(*_find_gold(name)) for name in registry.ORACLES}
-    unplayed, undescribed = [], []
+    unplayed, undescribed = list[Unplayed](), dict[str, FaultKind]()
     asked = (*selection.backends, *((Spec(adapter=SOUND),) if selection.drills else ()))
     entries = {spec.label: (spec, registry.find(spec)) for spec in asked}
     if len(entries) < len({digest(spec) for spec in selection.backends}):
@@ -92,7 +93,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
                 why = interpreters.explain_missing(spec, error)
                 unplayed.append(Unplayed(backend=spec.label, reason=why, allowed=spec.label in allowed))
                 if not isinstance(error, EnvironmentFault):
-                    undescribed.append(spec.label)
+                    undescribed[spec.label] = error.fault.kind
                 continue
             registry.check_settings(spec, description.settings, description.problem)
             if selection.writer != SCRIPTED and description.support["extracts"].supported:
@@ -119,7 +120,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
                 description.server,
                 description.embeds,
             )
-    return Backends(_chain_releases(playables), tuple(unplayed), tuple(undescribed))
+    return Backends(_chain_releases(playables), tuple(unplayed), undescribed)
 
 
 def _explain_unplayed(selection: Selection, said: Description, *, embedded: bool) -> str | None:

@@ -64,6 +64,9 @@ class Children:
     def played(self, backend: str, meter: Meter) -> None:
         self.gateway.note_end(backend, meter)
 
+    def find_cut(self) -> str:
+        return self.gateway.find_cut()
+
     def vectors(self, texts: Sequence[str]) -> Sequence[bytes]:
         return self.gateway.vectors(texts)
 
@@ -99,12 +102,16 @@ class Children:
                         self._older(older),
                         partial(self._switch, meter),
                         meter.unanswered,
-                        meter.find_outage,
+                        partial(self._find_outage, meter),
                     ),
                     meter,
                 )
             finally:
                 self.gateway.unregister(*keys)
+
+    def _find_outage(self, meter: Meter, since: float) -> str:
+        """What kept a call to the models under these keys from its answer since a moment; empty: nothing."""
+        return meter.find_outage(since) or self.gateway.find_cut()
 
     def _switch(self, meter: Meter, name: EmbedderName) -> int:
         """Which embedder answers who is counted by this meter; how many numbers its vectors have."""

@@ -83,13 +83,15 @@ class Dask:
         self._ticket = pickle.dumps(Ticket(list_facts(), backends.playables, selection.chat))
         admissions = self._client.run(admit, self._ticket, on_error="return")
         refused = {
-            address: said for address, said in admissions.items() if not isinstance(said, Admission) or said.refused
+            address: admission
+            for address, admission in admissions.items()
+            if not isinstance(admission, Admission) or admission.refused
         }
         if len(refused) == len(admissions):
-            address, said = next(iter(refused.items()))
-            why = said.refused if isinstance(said, Admission) else f"{type(said).__name__}: {said}"
+            address, admission = next(iter(refused.items()))
+            why = admission.refused if isinstance(admission, Admission) else f"{type(admission).__name__}: {admission}"
             raise ExecutorError(f"--dask {self._where}: no worker may play this run: {address}: {why}")
-        lacks = [said.lacks for address, said in admissions.items() if address not in refused]
+        lacks = [admission.lacks for address, admission in admissions.items() if address not in refused]
         nowhere = {label: why for label, why in lacks[0].items() if all(label in each for each in lacks)}
         unplayed = tuple(
             Unplayed(backend=label, reason=f"no worker has it: {why}", allowed=label in allowed)
@@ -165,18 +167,18 @@ class Dask:
         else:
             future.set_result(target)
 
-    async def _hear(self, said: Mapping[str, Any], control: Control, open_: dict[Future[Path], Any]) -> None:
+    async def _hear(self, event: Mapping[str, Any], control: Control, open_: dict[Future[Path], Any]) -> None:
         """What a worker or the scheduler tells, in the thread of the client's loop."""
-        if "noted" in said:
-            control.noted(said["noted"])
-        if "joined" in said:
-            self._threads[said["joined"]] = said["threads"]
+        if "noted" in event:
+            control.noted(event["noted"])
+        if "joined" in event:
+            self._threads[event["joined"]] = event["threads"]
             await self._client.run_on_scheduler(_wake)
-        if "gone" in said and self._threads.pop(said["gone"], 0):
+        if "gone" in event and self._threads.pop(event["gone"], 0):
             rest = "others play its trials" if self._threads else "no other is left: the run waits for one"
-            control.noted(f"worker {said['gone']} is gone; {rest}")
-        if "spent" in said:
-            control.ledger.add(*said["spent"])
+            control.noted(f"worker {event['gone']} is gone; {rest}")
+        if "spent" in event:
+            control.ledger.add(*event["spent"])
             if control.ledger.used_up and open_:  # so that the runner looks
                 future, _ = open_.popitem()
                 future.set_exception(ExecutorError("the budget is used up"))
@@ -222,8 +224,8 @@ def _connect(where: str) -> Iterator[Client]:
     try:
         client = Client(where, timeout=ANSWER_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
-        said = " ".join(str(error).split())
-        raise ExecutorError(f"--dask {where}: no Dask scheduler answers there: {said}") from None
+        reason = " ".join(str(error).split())
+        raise ExecutorError(f"--dask {where}: no Dask scheduler answers there: {reason}") from None
     with client:
         try:
             client.wait_for_workers(1, timeout=WORKER_SECONDS)
@@ -240,7 +242,8 @@ def _start_workers(workers: int, home: Path) -> Iterator[Client]:
     with (
         LocalCluster(
             n_workers=workers, threads_per_worker=1, dashboard_address=None, worker_dashboard_address=None,
-            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # else port 8787, with a warning if it is taken
+            # Else port 8787, with a warning if it is taken, and a folder of its own beside ours, which stays.
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0", "local_directory": str(home)},
             silence_logs=logging.CRITICAL, local_directory=str(home),
         ) as cluster,
         Client(cluster, set_as_default=False) as client,

@@ -30,7 +30,7 @@ from harness.play import readers
 from harness.play.backends import DEADLINES, Playable
 from harness.play.children import Children
 from harness.play.readers import AskModel
-from harness.play.readers.scripted import find_option
+from harness.play.readers.job_commands import find_option
 from harness.play.store import Handle, Store
 from harness.play.story import Story
 from harness.play.writing import WAYS, Way
@@ -120,6 +120,9 @@ class Stores(Protocol):
 
     def played(self, backend: str, meter: Meter) -> None:
         """A story came to its end: what it asked of models tells which trials of this backend need `warm`."""
+
+    def find_cut(self) -> str:
+        """Why no store reaches its models, as the system says; empty: they do."""
 
     def vectors(self, texts: Sequence[str]) -> Sequence[bytes]:
         """The embeddings of texts as little-endian float32 bytes: what to look for on disk, if there is an embedder."""

@@ -12,7 +12,7 @@ from harness.backend.client import RemoteMemory
 from harness.backend.store import ChildStore
 from harness.machine import leftovers
 from harness.model.backend import Fault
-from harness.model.sequence import ENDED, LATER, LOOKS, NOW, Said, Step, Steps, make_filter, number_steps, write_text
+from harness.model.sequence import ENDED, LATER, LOOKS, NOW, Answer, Step, Steps, make_filter, number_steps, write_text
 from harness.play.store import SETTLE_SECONDS, Lost, Store, StoreSession, must
 from harness.promises.hunt import Play
 from harness.promises.oracle import CHANGED, Oracle
@@ -110,36 +110,36 @@ class _SequenceSession(StoreSession[RemoteMemory]):
         self._oracle, self._unsettled, self._calls = Oracle(store.backend), set[str](), 0
 
     def play(self, steps: Steps) -> Play:
-        answers: list[Said] = []
+        answers: list[Answer] = []
         for at, step in enumerate(steps):
             answers.append(self._answer(at, step))
             if differs := self._oracle.take(at, step, answers[-1]):
                 return Play(steps, tuple(answers), differs, self._calls)
         return Play(steps, tuple(answers), None, self._calls)
 
-    def _answer(self, at: int, step: Step) -> Said:
+    def _answer(self, at: int, step: Step) -> Answer:
         try:
             if step.op in ("reopen", "kill"):
                 self._calls += 1
                 self._come_again(step)
                 self._unsettled = {"a", "b"}
-                return Said()
+                return Answer()
             if step.who not in self._memories:
                 must(lambda: self._enter(step.who))
             if step.op in WRITES:
                 self._unsettled = {"a", "b"}
         except Lost as lost:
-            return Said(fault=lost.fault)
+            return Answer(fault=lost.fault)
         if step.op in LOOKS and step.who in self._unsettled:
             settled = self.ask(lambda memory: memory.settle(SETTLE_SECONDS), step.who)
             if settled.fault or not settled.value:
-                return Said(fault=settled.fault) if settled.fault else _make_unsettled()
+                return Answer(fault=settled.fault) if settled.fault else _answer_unsettled()
             self._unsettled.discard(step.who)
-        said = self._ask(at, step)
-        if step.op in ("recall", "recall_where") and not said.fault and self._oracle.misses(step, said.value):
+        answer = self._ask(at, step)
+        if step.op in ("recall", "recall_where") and not answer.fault and self._oracle.misses(step, answer.value):
             again = self._ask(at, step)
-            return again if again.fault else said.model_copy(update={"again": again.value})
-        return said
+            return again if again.fault else answer.model_copy(update={"again": again.value})
+        return answer
 
     def _come_again(self, step: Step) -> None:
         """Closed, or killed, and opened in a new process."""
@@ -150,11 +150,11 @@ class _SequenceSession(StoreSession[RemoteMemory]):
                 must(lambda: self._leave(step.who))
         must(lambda: self._enter(step.who))
 
-    def _ask(self, at: int, step: Step) -> Said:
+    def _ask(self, at: int, step: Step) -> Answer:
         self._calls += 1
         op, arguments = step.op, self._arguments(at, step)
         found = self.ask(lambda memory: getattr(memory, op)(*arguments), step.who)
-        return Said(value=to_wire(found.value), fault=found.fault)
+        return Answer(value=to_wire(found.value), fault=found.fault)
 
     def _arguments(self, at: int, step: Step) -> tuple[Any, ...]:
         oracle, scope = self._oracle, step.scope
@@ -181,5 +181,5 @@ class _SequenceSession(StoreSession[RemoteMemory]):
                 return (scope,)
 
 
-def _make_unsettled() -> Said:
-    return Said(fault=Fault(kind="breach", op="settle", message=f"not settled after {SETTLE_SECONDS:g} s"))
+def _answer_unsettled() -> Answer:
+    return Answer(fault=Fault(kind="breach", op="settle", message=f"not settled after {SETTLE_SECONDS:g} s"))

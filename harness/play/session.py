@@ -311,7 +311,7 @@ class MemorySession(StoreSession[Handle]):
             usage = None
         return Metered(
             embeddings={phase: dict(vars(count)) for phase, count in meter.counts().items()},
-            chat={phase: count.told() for phase, count in meter.chat().items()},
+            chat={phase: count.to_log() for phase, count in meter.chat().items()},
             models=meter.models(),
             refused=tuple(ChatRefused(**each._asdict(), times=times) for each, times in meter.faults().items()),
             prompt=usage.prompt if usage else None,

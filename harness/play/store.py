@@ -13,6 +13,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from harness.adapter import Hit, Layer, Memory, Scope
 from harness.backend.client import MemoryFault
 from harness.machine import files
+from harness.machine.processes import Killed
 from harness.model.backend import Backend, Fault
 from harness.play.readers import StoreGone
 from harness.scan.copies import Copies
@@ -78,12 +79,14 @@ class Lost(StoreGone):  # not an error: it ends the story, and the fault is logg
         self.fault = fault
 
 
-class Hindered(StoreGone):  # not an error of the backend: it ends the trial, whatever a drill makes of a lost child
-    """A call failed by the machine's doing."""
+class Hindered(StoreGone, Killed):
+    """A call that failed by the machine's doing: it ends the trial, whatever a drill makes of a lost child."""
 
     def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.message)
         self.fault = fault
+
+    def __str__(self) -> str:
+        return self.fault.message
 
 
 class Answer(NamedTuple, Generic[T]):

@@ -40,7 +40,7 @@ def _list_pieces() -> tuple[Overheard, ...]:
     for scenario in (loader.read(file) for file in loader.find(paths.DEEP)):
         canaries = {fact.id: canary.make(scenario.id, "noise", fact.id) for fact in scenario.facts if fact.erasable}
         found += [
-            Overheard(scenario.scope, session.id, chunk.first, chunk.text, chunk.said)
+            Overheard(scenario.scope, session.id, chunk.first, chunk.text, chunk.messages)
             for session in scenario.sessions
             for chunk in cut_transcript(session, scenario.facts, canaries)
         ]

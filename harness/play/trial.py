@@ -91,8 +91,11 @@ def _find_story(trial: Trial, environment: Environment) -> Path:
                 break
             environment.stores.check()
             trouble.check_endpoint(meter, asked)
+            ends = trial.backend is not None and isinstance(event, Closed) and event.status == "complete"
+            if ends:
+                trouble.check_gateway(environment.stores)
             log.append(event)
-            if trial.backend is not None and isinstance(event, Closed) and event.status == "complete":
+            if ends and trial.backend is not None:
                 environment.stores.played(trial.backend, meter)
     return path
 
@@ -143,6 +146,8 @@ def _drill(trial: DrillTrial, environment: Environment) -> Path:
                 raise Stopped
             environment.stores.check()
             trouble.check_endpoint(meter)
+            if isinstance(event, Ended) and event.status == "complete":
+                trouble.check_gateway(environment.stores)
             log.append(event)
 
         with suppress(Stopped), trouble.fence(log, Ended, environment.blobs, lambda: environment.control.stopping):

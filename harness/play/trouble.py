@@ -15,6 +15,7 @@ from harness.log.lines import Writer
 from harness.log.transcript import Ended
 from harness.machine import shortage
 from harness.model.backend import Fault, FaultKind
+from harness.play.environment import Stores
 from harness.play.readers import BrokenReader
 from harness.play.store import Hindered
 
@@ -58,6 +59,12 @@ def check_endpoint(*meters: Meter) -> None:
     for meter in meters:
         if meter.given_up:
             raise Hindered(Fault(kind="machine", op="chat", message=meter.given_up))
+
+
+def check_gateway(stores: Stores) -> None:
+    """Raises Hindered if nobody reaches the gateway when a trial ends: its backend may have answered without it."""
+    if lack := stores.find_cut():
+        raise Hindered(Fault(kind="machine", op="play", message=lack))
 
 
 def describe(error: BaseException, blobs: Blobs) -> str:

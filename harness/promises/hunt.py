@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from harness.model.backend import Backend
-from harness.model.sequence import Difference, Said, Steps
+from harness.model.sequence import Answer, Difference, Steps
 from harness.promises import generator
 
 
@@ -21,7 +21,7 @@ class Play:
     """
 
     steps: Steps
-    answers: tuple[Said, ...]
+    answers: tuple[Answer, ...]
     differs: Difference | None
     calls: int
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from harness.adapter import Hit, Item, Scope, Source, Verdict
-from harness.model.sequence import PAST, Said
+from harness.model.sequence import PAST, Answer
 
 State = Literal["live", "superseded", "gone"]
 
@@ -45,21 +45,21 @@ class Held:
         return not (self.expired or self.ended)
 
 
-def read_list(said: Said) -> list[Any]:
+def read_list(answer: Answer) -> list[Any]:
     """Raises ValueError, as all that read an answer."""
-    if not isinstance(said.value, list):
-        raise ValueError(f"{str(said.value)[:80]!r} is no list")
-    return said.value
+    if not isinstance(answer.value, list):
+        raise ValueError(f"{str(answer.value)[:80]!r} is no list")
+    return answer.value
 
 
-def read_object(said: Said) -> dict[str, Any]:
-    if not isinstance(said.value, dict):
-        raise ValueError(f"{str(said.value)[:80]!r} is no object")
-    return said.value
+def read_object(answer: Answer) -> dict[str, Any]:
+    if not isinstance(answer.value, dict):
+        raise ValueError(f"{str(answer.value)[:80]!r} is no object")
+    return answer.value
 
 
 def read_hits(value: Any) -> list[Hit]:
-    return [read_hit(row) for row in read_list(Said(value=value))]
+    return [read_hit(row) for row in read_list(Answer(value=value))]
 
 
 def read_hit(row: Any) -> Hit:

@@ -14,7 +14,7 @@ from typing import Any
 
 from harness.adapter import Item, Scope, applies, fits
 from harness.model.backend import Backend
-from harness.model.sequence import LOOKS, Difference, Said, Step, Steps, make_filter, make_item
+from harness.model.sequence import LOOKS, Answer, Difference, Step, Steps, make_filter, make_item
 from harness.promises.holdings import Holdings
 from harness.promises.memory_model import (
     Differs,
@@ -35,17 +35,17 @@ CHANGED = 100_000
 class Oracle(Holdings):
     """What is held after each step, and what is wrong with its answer."""
 
-    def take(self, at: int, step: Step, said: Said) -> Difference | None:
+    def take(self, at: int, step: Step, answer: Answer) -> Difference | None:
         """What is wrong with this answer; None if it is what the contract promises."""
-        if said.fault and said.fault.kind == "limit" and step.op in LOOKS:
+        if answer.fault and answer.fault.kind == "limit" and step.op in LOOKS:
             return None  # the answer is longer than we read: nobody knows whether it was right
         try:
-            if said.fault:
-                why = " ".join(said.fault.message.split())[:300]
-                raise Differs(f"fault {said.fault.kind}", f"{said.fault.op} {said.fault.kind}: {why}")
-            _TAKE[step.op](self, at, step, said)
-        except Differs as found:
-            return Difference(at=at, kind=found.kind, says=found.says)
+            if answer.fault:
+                why = " ".join(answer.fault.message.split())[:300]
+                raise Differs(f"fault {answer.fault.kind}", f"{answer.fault.op} {answer.fault.kind}: {why}")
+            _TAKE[step.op](self, at, step, answer)
+        except Differs as difference:
+            return Difference(at=at, kind=difference.kind, says=difference.says)
         except (KeyError, TypeError, ValueError) as error:
             return Difference(at=at, kind="form", says=f"{step.op} answered in another form: {str(error)[:200]}")
         return None
@@ -67,8 +67,8 @@ class Oracle(Holdings):
 
     # --- writes ---
 
-    def _remember(self, at: int, step: Step, said: Said) -> None:
-        acks, items = [tuple(ack["ids"]) for ack in read_list(said)], self.items(at, step)
+    def _remember(self, at: int, step: Step, answer: Answer) -> None:
+        acks, items = [tuple(ack["ids"]) for ack in read_list(answer)], self.items(at, step)
         self._store(dict(zip(self._new(step), zip(items, acks, strict=True), strict=True)))
 
     def _store(self, new: Mapping[int, tuple[Item, tuple[str, ...]]]) -> None:
@@ -99,9 +99,9 @@ class Oracle(Holdings):
             what = f"{name_memory(number)} was acknowledged with the id of {name_memory(dead[name])}"
             raise Differs("reissued id", f"{what}, which was deleted: who still has it now reads another")
 
-    def _update(self, at: int, step: Step, said: Said) -> None:
+    def _update(self, at: int, step: Step, answer: Answer) -> None:
         number, (item,) = self._holder(step.of[0]), self.items(at, step)
-        old, ids = self.held.get(number), tuple(read_object(said)["ids"])
+        old, ids = self.held.get(number), tuple(read_object(answer)["ids"])
         if old is not None and (old.open or old.state == "superseded"):
             return  # its text is then anybody's guess; it stays open
         if old is None or not self._sees(number, step.scope) or not item.text.strip():
@@ -115,8 +115,8 @@ class Oracle(Holdings):
             raise Differs("not updated", f"the update of {name_memory(number)} was acknowledged {what}, not its own")
         self.held[number] = replace(old, item=item, earlier=(*old.earlier, old.item.text), ended=False)
 
-    def _supersede(self, at: int, step: Step, said: Said) -> None:
-        (item,), ids = self.items(at, step), tuple(read_object(said)["ids"])
+    def _supersede(self, at: int, step: Step, answer: Answer) -> None:
+        (item,), ids = self.items(at, step), tuple(read_object(answer)["ids"])
         native = self.backend.support["supersede"].level == "native"
         if item.text.strip():
             for number in map(self._holder, step.of):
@@ -126,10 +126,10 @@ class Oracle(Holdings):
                         self._open_in_marks(number)
         self._store({self.made: (item, ids)})
 
-    def _forget(self, at: int, step: Step, said: Said) -> None:
-        answers = read_list(said)
-        for told, gone in zip(step.of, answers, strict=True):
-            number = self._holder(told)
+    def _forget(self, at: int, step: Step, answer: Answer) -> None:
+        answers = read_list(answer)
+        for target, gone in zip(step.of, answers, strict=True):
+            number = self._holder(target)
             old = self.held.get(number)
             if old is not None and (old.open or old.state == "superseded"):
                 self.held[number] = replace(old, state="gone") if gone else old
@@ -143,9 +143,9 @@ class Oracle(Holdings):
             if there:
                 self._erase(number)
 
-    def _deprecate(self, at: int, step: Step, said: Said) -> None:
-        for told, marked in zip(step.of, read_list(said), strict=True):
-            number = self._holder(told)
+    def _deprecate(self, at: int, step: Step, answer: Answer) -> None:
+        for target, marked in zip(step.of, read_list(answer), strict=True):
+            number = self._holder(target)
             old = self.held.get(number)
             if old is not None and (old.open or old.state == "superseded"):
                 continue
@@ -159,7 +159,7 @@ class Oracle(Holdings):
             if marked:  # what ended earlier stays so
                 self.held[number] = replace(old, ended=old.ended or not step.later)
 
-    def _forget_scope(self, at: int, step: Step, said: Said) -> None:
+    def _forget_scope(self, at: int, step: Step, answer: Answer) -> None:
         for number in [*self.held]:
             if self.held[number].item.scope == step.scope:
                 self._erase(number)
@@ -175,24 +175,24 @@ class Oracle(Holdings):
             if number in held:
                 held[number] = replace(held[number], open=True)
 
-    def _snapshot(self, at: int, step: Step, said: Said) -> None:
-        self.marks.append((str(said.value), dict(self.held)))
+    def _snapshot(self, at: int, step: Step, answer: Answer) -> None:
+        self.marks.append((str(answer.value), dict(self.held)))
 
-    def _restore(self, at: int, step: Step, said: Said) -> None:
+    def _restore(self, at: int, step: Step, answer: Answer) -> None:
         """What came after the mark is gone; what was forgotten since stays so. Its ids may come again."""
-        kept = self.marks[step.of[0]][1]
+        marked = self.marks[step.of[0]][1]
         self.held = {
-            number: kept.get(number) or replace(held, ids=(), state="gone", open=False)
+            number: marked.get(number) or replace(held, ids=(), state="gone", open=False)
             for number, held in self.held.items()
         }
 
-    def _nothing(self, at: int, step: Step, said: Said) -> None:
+    def _change_nothing(self, at: int, step: Step, answer: Answer) -> None:
         """A process that came and went changes nothing."""
 
     # --- looks ---
 
-    def _entries(self, at: int, step: Step, said: Said) -> None:
-        hits = read_hits(said.value)
+    def _entries(self, at: int, step: Step, answer: Answer) -> None:
+        hits = read_hits(answer.value)
         names = [hit.memory_id for hit in hits]
         shown_ids = set(names)
         if twice := next((name for name, times in Counter(names).items() if times > 1), None):
@@ -209,9 +209,9 @@ class Oracle(Holdings):
                 shown = f"{len(hits)} memories" if hits else "nothing"
                 raise Differs("missing", f"{name_memory(number)} is not listed there; the list shows {shown}")
 
-    def _get(self, at: int, step: Step, said: Said) -> None:
+    def _get(self, at: int, step: Step, answer: Answer) -> None:
         number = self._holder(step.of[0])
-        hit = read_hit(said.value) if said.value is not None else None
+        hit = read_hit(answer.value) if answer.value is not None else None
         held = self.held.get(number)
         if hit is None:
             if held and self._must(held) and not held.expired and self._sees(number, step.scope):
@@ -221,9 +221,9 @@ class Oracle(Holdings):
         if held is None or hit.memory_id not in held.ids:
             raise Differs("other", f"get of {name_memory(number)} shows {self._name(hit.memory_id)}")
 
-    def _history(self, at: int, step: Step, said: Said) -> None:
+    def _history(self, at: int, step: Step, answer: Answer) -> None:
         number = self._holder(step.of[0])
-        texts, held = [str(each) for each in read_list(said)], self.held.get(number)
+        texts, held = [str(each) for each in read_list(answer)], self.held.get(number)
         if held is None or held.open or held.state != "live":
             if held is None and texts:
                 raise Differs("leak", f"the history of an unknown id tells {quote(texts[0])}")
@@ -237,12 +237,12 @@ class Oracle(Holdings):
                 word = "an earlier" if wanted != held.item.text else "its"
                 raise Differs("history", f"the history of {name_memory(number)} lacks {word} text {quote(wanted)}")
 
-    def _recall(self, at: int, step: Step, said: Said) -> None:
+    def _recall(self, at: int, step: Step, answer: Answer) -> None:
         """Judges a recall by the own text of a memory: nothing that does not hold there, and itself, unless asking
         again brings it.
         """
         (number,) = step.of
-        hits, where = read_hits(said.value), make_filter(step.where, self.held[number].item)
+        hits, where = read_hits(answer.value), make_filter(step.where, self.held[number].item)
         for hit in hits:
             self._check(hit, step, lambda other: applies(other.item.scope, step.scope), "recalled")
             found = self._find(hit)
@@ -260,7 +260,7 @@ class Oracle(Holdings):
             scores = [hit.score for hit in hits if hit.score is not None]
             if any(left < right - 1e-6 for left, right in pairwise(scores)):
                 raise Differs("scores", "scores rise along the ranking: the best is said to come first")
-        if self.misses(step, said.value) and self.misses(step, said.again):
+        if self.misses(step, answer.value) and self.misses(step, answer.again):
             raise Differs("not found", f"{name_memory(number)} is not recalled by its own text, asked twice")
 
     def misses(self, step: Step, value: Any) -> bool:
@@ -290,7 +290,7 @@ def make_items(at: int, step: Step, numbers: range, twin: str, scope: Scope) -> 
     return [make_item(step.form, number, scope, twin) for number in numbers]
 
 
-_TAKE: Mapping[str, Callable[[Oracle, int, Step, Said], None]] = {
+_TAKE: Mapping[str, Callable[[Oracle, int, Step, Answer], None]] = {
     "remember": Oracle._remember,
     "update": Oracle._update,
     "supersede": Oracle._supersede,
@@ -300,8 +300,8 @@ _TAKE: Mapping[str, Callable[[Oracle, int, Step, Said], None]] = {
     "get": Oracle._get,
     "history": Oracle._history,
     "recall": Oracle._recall,
-    "reopen": Oracle._nothing,
-    "kill": Oracle._nothing,
+    "reopen": Oracle._change_nothing,
+    "kill": Oracle._change_nothing,
     "snapshot": Oracle._snapshot,
     "restore": Oracle._restore,
     "deprecate": Oracle._deprecate,
@@ -309,8 +309,8 @@ _TAKE: Mapping[str, Callable[[Oracle, int, Step, Said], None]] = {
 }
 
 
-def judge(backend: Backend, steps: Steps, answers: Sequence[Said]) -> Difference | None:
+def judge(backend: Backend, steps: Steps, answers: Sequence[Answer]) -> Difference | None:
     """The first difference among answers that were recorded."""
     oracle = Oracle(backend)
-    taken = (oracle.take(at, step, said) for at, (step, said) in enumerate(zip(steps, answers, strict=False)))
-    return next(filter(None, taken), None)
+    differences = (oracle.take(at, step, answer) for at, (step, answer) in enumerate(zip(steps, answers, strict=False)))
+    return next(filter(None, differences), None)

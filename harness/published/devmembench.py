@@ -26,14 +26,16 @@ _ABSTAINS, _UNKNOWN = "questions to abstain from", "ids of sessions that are not
 
 def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
     """Reads the folder that holds `sessions` and `questions`. Raises SetError."""
-    told, data = rows.read(rows.find(folder, "sessions"))
-    asked, more = rows.read(rows.find(folder, "questions"))
+    session_rows, data = rows.read(rows.find(folder, "sessions"))
+    question_rows, more = rows.read(rows.find(folder, "questions"))
     documents: list[Document] = []
-    for session in told:
+    for session in session_rows:
         name, at = session["sessionId"].text, session["metadata"]["date"].take_date(_date, FORM)
-        said = [word_turn(turn["role"].text, turn["content"].text, wording) for turn in session["messages"]]
+        messages = [word_turn(turn["role"].text, turn["content"].text, wording) for turn in session["messages"]]
         texts = (
-            {name: "\n".join(said)} if unit == "session" else {f"{name}:{n}": text for n, text in enumerate(said, 1)}
+            {name: "\n".join(messages)}
+            if unit == "session"
+            else {f"{name}:{n}": text for n, text in enumerate(messages, 1)}
         )
         documents += [
             Document(name=each, session=name, at=(at + timedelta(seconds=seconds)).isoformat(), text=text)
@@ -41,22 +43,22 @@ def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
         ]
     known = {each.session for each in documents}
     odd: Counter[str] = Counter({_ABSTAINS: 0, _UNKNOWN: 0})
-    questions = tuple(_read_question(each, known, odd) for each in asked)
+    questions = tuple(_read_question(each, known, odd) for each in question_rows)
     haystack = Haystack(id="all", documents=tuple(sorted(documents, key=lambda each: each.at)), questions=questions)
     return PublishedSet(DEVMEMBENCH.name, unit, wording, hash_bytes(data + more), (haystack,), odd)
 
 
-def _read_question(asked: Shape, known: set[str], odd: Counter[str]) -> Question:
-    named = [each.text for each in asked["haystackSessionIds"]]
+def _read_question(row: Shape, known: set[str], odd: Counter[str]) -> Question:
+    named = [each.text for each in row["haystackSessionIds"]]
     odd[_ABSTAINS] += not named
     odd[_UNKNOWN] += sum(each not in known for each in named)
     gold = tuple(dict.fromkeys(each for each in named if each in known))
-    return Question(id=asked["questionId"].text, way="asked", text=asked["question"].text, sessions=gold)
+    return Question(id=row["questionId"].text, way="asked", text=row["question"].text, sessions=gold)
 
 
 def _date(text: str) -> datetime:
-    found = datetime.fromisoformat(text)
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    moment = datetime.fromisoformat(text)
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 DEVMEMBENCH = Format(

@@ -69,29 +69,29 @@ class Figures(Model):
 def compute(played: Sequence[Answered], ks: Sequence[int]) -> Figures:
     """Computes the figures of every store that was played against one backend; there is at least one."""
     posed = played[0].posed
-    asked = [
+    recalls = [
         (one, question, hits)
         for one in played
         for question, hits in zip(one.haystack.questions, one.answers, strict=True)
     ]
     sizes = [len(one.haystack.documents) for one in played]
-    answers = [(question, _name(one, hits or ())) for one, question, hits in asked]
+    answers = [(question, _name(one, hits or ())) for one, question, hits in recalls]
     return Figures(
         backend=posed.backend,
         version=posed.described.version,
         unit=posed.unit,
         k=posed.k,
-        questions=len(asked),
-        failed=sum(hits is None for _, _, hits in asked),
-        unknown=sum(hit.memory_id not in one.ids for one, _, hits in asked for hit in hits or ()),
+        questions=len(recalls),
+        failed=sum(hits is None for _, _, hits in recalls),
+        unknown=sum(hit.memory_id not in one.ids for one, _, hits in recalls for hit in hits or ()),
         unended=sum(one.ended is None or one.ended.status != "complete" for one in played),
         pool=Pool(
             fewest=min(sizes), mean=fmean(sizes), most=max(sizes),
-            within_k=sum(len(one.haystack.documents) <= posed.k for one, _, _ in asked),
+            within_k=sum(len(one.haystack.documents) <= posed.k for one, _, _ in recalls),
         ),
         figures=tuple(
             _count_passes(played, posed.k)
-            if any(each.lacks for _, each, _ in asked)
+            if any(each.lacks for _, each, _ in recalls)
             else _list_figures(answers, [k for k in ks if k <= posed.k], posed.unit)
         ),
     )  # fmt: skip
@@ -108,9 +108,9 @@ def _list_figures(answers: Answers, ks: Sequence[int], unit: str) -> Iterator[Fi
     """Recall for sets that name what answers, staleness for those that name what was replaced as well."""
     if any(question.stale for question, _ in answers):
         for way in dict.fromkeys(question.way for question, _ in answers):
-            asked = [(question, names) for question, names in answers if question.way == way and question.stale]
+            stale_answers = [(question, names) for question, names in answers if question.way == way and question.stale]
             for k in ks:
-                yield from _rank_staleness(asked, k, way)
+                yield from _rank_staleness(stale_answers, k, way)
         return
     for k in ks:
         yield from _recall(answers, k, "session", lambda question: question.sessions, _find_session)
@@ -152,13 +152,13 @@ def _recall(
 def _compute_ndcg(answers: Answers, k: int, unit: str, gold: Callable[[Question], Sequence[str]]) -> Figure:
     """The second place counts as much as the first: LongMemEval's code divides by log2 of the place."""
     gains = [1.0, *(1 / log2(place) for place in range(2, k + 1))]
-    found = []
+    shares = []
     for question, names in answers:
         if wanted := set(gold(question)):
             gained = sum(gain for gain, name in zip(gains, names, strict=False) if name in wanted)
-            found.append(gained / sum(gains[: len(wanted)]))
+            shares.append(gained / sum(gains[: len(wanted)]))
     return _mean(
-        f"ndcg_any@{k} ({unit})", f"gain of the {unit}s of the evidence by place, as LongMemEval divides", found
+        f"ndcg_any@{k} ({unit})", f"gain of the {unit}s of the evidence by place, as LongMemEval divides", shares
     )
 
 
@@ -166,24 +166,24 @@ def _count_passes(played: Sequence[Answered], k: int) -> Iterator[Figure]:
     """Passed cases: what must be said came back for the final query, and nothing forbidden did; probed: for no direct
     question either. A case that the backend declares it cannot carry out is left out, or counts as failed."""
     able = [_judge(one) for one in played if not one.unable]
-    for at, name, says in (
+    for at, name, condition in (
         (0, "probed=False", "nothing forbidden came back for the final query"),
         (1, "probed=True", "nor for a query made of what is forbidden"),
     ):
         passed = [float(each[at]) for each in able]
-        told = f"cases in which what must come back did, and {says}; the first {k} memories"
-        yield _mean(f"pass@{k} ({name})", told, passed)
+        meaning = f"cases in which what must come back did, and {condition}; the first {k} memories"
+        yield _mean(f"pass@{k} ({name})", meaning, passed)
         yield _mean(
-            f"pass@{k} ({name}, strict)", f"{told}; of all cases", [*passed, *[0.0] * (len(played) - len(able))]
+            f"pass@{k} ({name}, strict)", f"{meaning}; of all cases", [*passed, *[0.0] * (len(played) - len(able))]
         )
 
 
 def _judge(one: Answered) -> tuple[bool, bool]:
-    said = [None if hits is None else " ".join(hit.text for hit in hits).casefold() for hits in one.answers]
-    final, first = one.haystack.questions[0], said[0]
-    holds = first is not None and all(each.casefold() in first for each in final.contains)
-    clean = [text is not None and not any(each.casefold() in text for each in final.lacks) for text in said]
-    return holds and clean[0], holds and all(clean)
+    texts = [None if hits is None else " ".join(hit.text for hit in hits).casefold() for hits in one.answers]
+    final, first = one.haystack.questions[0], texts[0]
+    complete = first is not None and all(each.casefold() in first for each in final.contains)
+    clean = [text is not None and not any(each.casefold() in text for each in final.lacks) for text in texts]
+    return complete and clean[0], complete and all(clean)
 
 
 def _rank_staleness(answers: Answers, k: int, way: str) -> Iterator[Figure]:
@@ -206,5 +206,5 @@ def _rank_staleness(answers: Answers, k: int, way: str) -> Iterator[Figure]:
     )
 
 
-def _mean(name: str, says: str, values: Sequence[float]) -> Figure:
-    return Figure(name=name, says=says, total=sum(values), of=len(values))
+def _mean(name: str, meaning: str, values: Sequence[float]) -> Figure:
+    return Figure(name=name, says=meaning, total=sum(values), of=len(values))

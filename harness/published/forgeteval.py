@@ -28,9 +28,9 @@ _FIRST = datetime(2024, 1, 1, 9, tzinfo=UTC)
 
 def read(file: Path, unit: Unit, wording: Wording) -> PublishedSet:
     """Reads `external_subset_cases.json` or a list of such cases. Raises SetError."""
-    told, data = rows.read(file)
-    admitted = [row[_ADMITTED] for row in told if _ADMITTED in row]
-    haystacks = tuple(_read_case(case) for each in admitted or [told] for case in each)
+    content, data = rows.read(file)
+    admitted = [row[_ADMITTED] for row in content if _ADMITTED in row]
+    haystacks = tuple(_read_case(case) for each in admitted or [content] for case in each)
     if not haystacks:
         raise SetError(f"{file}: holds no case")
     return PublishedSet(FORGETEVAL.name, unit, wording, hash_bytes(data), haystacks, {})
@@ -52,15 +52,15 @@ def _read_case(case: Shape) -> Haystack:
     return Haystack(id=case["id"].text, documents=documents, mutations=mutations, questions=(final, *probes))
 
 
-def _read_mutation(said: Shape) -> Mutation:
-    op = said[0].text
+def _read_mutation(row: Shape) -> Mutation:
+    op = row[0].text
     if op == "supersede":
-        return Mutation(op="supersede", query=said[1].text, text=said[2].text)
+        return Mutation(op="supersede", query=row[1].text, text=row[2].text)
     if op == "release":
-        return Mutation(op="release", query=said[1].text)
+        return Mutation(op="release", query=row[1].text)
     if op == "purge":
-        return Mutation(op="purge", query=said[1].text)
-    raise said.wrong("is none of supersede, release, purge")
+        return Mutation(op="purge", query=row[1].text)
+    raise row.wrong("is none of supersede, release, purge")
 
 
 FORGETEVAL = Format(

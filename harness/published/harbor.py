@@ -126,11 +126,17 @@ def _write(directory: Path, story: Story, session: Session, job: Job, arm: Arm) 
 
 
 def _describe(scenario: Scenario, job: Job, name: str, arm: str) -> str:
-    told = {"story": scenario.id, "version": str(scenario.version), "kind": scenario.kind, "job": job.id, "arm": arm}
+    metadata = {
+        "story": scenario.id,
+        "version": str(scenario.version),
+        "kind": scenario.kind,
+        "job": job.id,
+        "arm": arm,
+    }
     lines = [
         f"schema_version = {_quote(SCHEMA)}", "", "[task]", f"name = {_quote(f'coldwarm/{name}')}",
         f"description = {_quote(f'{scenario.title}: {job.goal}')}", "", "[metadata]",
-        *(f"{key} = {_quote(value)}" for key, value in told.items()),
+        *(f"{key} = {_quote(value)}" for key, value in metadata.items()),
         "", "[agent]", "timeout_sec = 900.0", "", "[verifier]", "timeout_sec = 600.0",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
@@ -163,11 +169,11 @@ def _resolve(decision: Decision) -> Iterator[dict[str, str | None]]:
 
 def list_notes(scenario: Scenario, until: Session, job: Job) -> Iterator[str]:
     """A line for each memory, as a notes file has it."""
-    marks, told = make_canaries(scenario, SEED), dict[tuple[str, int], str]()
+    marks, notes = make_canaries(scenario, SEED), dict[tuple[str, int], str]()
     for session in scenario.sessions:
         for step in session.steps:
             if step == job and session == until:
-                yield from told.values()
+                yield from notes.values()
                 return
             if isinstance(step, Learn):
                 for name in step.facts:
@@ -175,12 +181,12 @@ def list_notes(scenario: Scenario, until: Session, job: Job) -> Iterator[str]:
                     text = fact.phrase(step.stratum).text.replace(CANARY, marks.get(name, ""))
                     source = fact.source
                     cited = f" ({source.path}:{source.line})" if source and source.path else ""
-                    told[name, len(told)] = _format_line(session, scenario.home(fact), f"{text}{cited}")
+                    notes[name, len(notes)] = _format_line(session, scenario.home(fact), f"{text}{cited}")
             elif isinstance(step, Remember):
                 for each in step.texts:
-                    told["", len(told)] = _format_line(session, step.scope or scenario.place(session), each.text)
+                    notes["", len(notes)] = _format_line(session, step.scope or scenario.place(session), each.text)
             elif isinstance(step, Forget):
-                told = {key: line for key, line in told.items() if key[0] not in step.facts}
+                notes = {key: line for key, line in notes.items() if key[0] not in step.facts}
 
 
 def _format_line(session: Session, scope: Scope, text: str) -> str:

@@ -47,22 +47,22 @@ def lay_hidden() -> None:
 
 
 def judge(decision: dict[str, Any]) -> str:
-    code, value, said = run(decision["check"])
+    code, value, output = run(decision["check"])
     seen: str = decision["verdicts"].get(value, "other") if value else "unresolved"
     outcome = "failed" if code else seen
-    print(f"{decision['id']}: {outcome} ({value or 'no value'})\n{said}")  # noqa: T201
+    print(f"{decision['id']}: {outcome} ({value or 'no value'})\n{output}")  # noqa: T201
     return outcome
 
 
 def main() -> None:
     job = json.loads((HERE / "job.json").read_text("utf-8"))
     for words in job["run"]:
-        code, _, said = run(words)
-        print(f"{' '.join(words)}: exit {code}\n{said}")  # noqa: T201
+        code, _, output = run(words)
+        print(f"{' '.join(words)}: exit {code}\n{output}")  # noqa: T201
     lay_hidden()
-    found = [judge(each) for each in job["decisions"]]
-    reward = {"reward": int(all(each == "right" for each in found))}
-    reward.update((name, found.count(name)) for name in OUTCOMES)
+    outcomes = [judge(each) for each in job["decisions"]]
+    reward = {"reward": int(all(each == "right" for each in outcomes))}
+    reward.update((name, outcomes.count(name)) for name in OUTCOMES)
     LOGS.mkdir(parents=True, exist_ok=True)
     (LOGS / "reward.json").write_text(json.dumps(reward), "utf-8")
 

@@ -49,16 +49,16 @@ def _read_talk(talk: Shape, unit: Unit, wording: Wording, odd: Counter[str]) -> 
     turns: set[str] = set()
     for number in numbers:
         session, at = f"D{number}", conversation[f"session_{number}_date_time"].take_date(_date, FORM)
-        said = []
+        messages = []
         for turn in conversation[f"session_{number}"]:
             turns.add(turn["dia_id"].text)
             text = turn["text"].text
-            said.append((turn["dia_id"].text, word_turn(turn["speaker"].text, text, wording)))
+            messages.append((turn["dia_id"].text, word_turn(turn["speaker"].text, text, wording)))
         if unit == "session":
-            text = "\n".join(text for _, text in said)
+            text = "\n".join(text for _, text in messages)
             documents.append(Document(name=session, session=session, at=at.isoformat(), text=text))
         else:
-            for seconds, (turn_id, text) in enumerate(said):
+            for seconds, (turn_id, text) in enumerate(messages):
                 when = (at + timedelta(seconds=seconds)).isoformat()
                 documents.append(Document(name=turn_id, session=session, at=when, text=text))
     questions = tuple(

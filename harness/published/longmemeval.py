@@ -48,19 +48,21 @@ def _read_entry(entry: Shape, unit: Unit, wording: Wording, odd: Counter[str]) -
         raise SetError(f"{name}: {len(sessions)} sessions, {len(ids)} ids, {len(dates)} dates")
     named = {each.text.replace(":", "_") for each in entry["answer_session_ids"]}
     documents: list[Document] = []
-    turns, held = list[str](), list[str]()
-    for at, (session, when, told) in sorted(enumerate(zip(ids, dates, sessions, strict=True)), key=_order_by_time):
+    turns, gold_turns = list[str](), list[str]()
+    for at, (session, when, session_turns) in sorted(
+        enumerate(zip(ids, dates, sessions, strict=True)), key=_order_by_time
+    ):
         place = session if ids.count(session) == 1 else f"{session}#{at}"
-        said = []
-        for number, turn in enumerate(told, 1):
+        messages = []
+        for number, turn in enumerate(session_turns, 1):
             mine = turn["role"].text == "user"
             if mine and "has_answer" in turn and turn["has_answer"].value is True:
                 turns.append(f"{place}:{number}")
-                held += [place] if session in named else []
+                gold_turns += [place] if session in named else []
             if mine or wording == "said":
-                said.append((number, word_turn(turn["role"].text, turn["content"].text, wording)))
+                messages.append((number, word_turn(turn["role"].text, turn["content"].text, wording)))
         if unit == "session":
-            text = ("\n" if wording == "said" else " ").join(text for _, text in said)
+            text = ("\n" if wording == "said" else " ").join(text for _, text in messages)
             documents.append(Document(name=place, session=place, at=when.isoformat(), text=text))
         else:
             documents += [
@@ -70,12 +72,12 @@ def _read_entry(entry: Shape, unit: Unit, wording: Wording, odd: Counter[str]) -
                     at=(when + timedelta(seconds=number)).isoformat(),
                     text=text,
                 )
-                for number, text in said
+                for number, text in messages
             ]
     abstains = _ABSTAIN in name
     odd[_ABSTAINS] += abstains
-    odd[_UNNAMED] += not abstains and not held
-    gold = () if abstains else tuple(dict.fromkeys(held))
+    odd[_UNNAMED] += not abstains and not gold_turns
+    gold = () if abstains else tuple(dict.fromkeys(gold_turns))
     question = Question(
         id=name, way="asked", text=entry["question"].text, sessions=gold, turns=tuple(turns) if gold else ()
     )

@@ -29,7 +29,7 @@ _FIRST = datetime(2024, 1, 1, 9, tzinfo=UTC)
 """The set has no dates: its sessions are a day apart."""
 
 
-class _Told(NamedTuple):
+class _Telling(NamedTuple):
     """A rule as one session tells it."""
 
     session: int
@@ -47,35 +47,37 @@ def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
     read_files = [(file, *rows.read(file)) for file in files or [folder]]
     haystacks = tuple(
         _read_dialogue(file.stem if files else f"dialogue_{at}", dialogue, odd)
-        for file, told, _ in read_files
-        for at, dialogue in enumerate(told, 1)
+        for file, dialogues, _ in read_files
+        for at, dialogue in enumerate(dialogues, 1)
     )
     digest = hash_bytes("".join(f"{file.name} {hash_bytes(data)}\n" for file, _, data in read_files).encode())
     return PublishedSet(MEMORYCODE.name, unit, wording, digest, haystacks, odd)
 
 
 def _read_dialogue(name: str, dialogue: Shape, odd: Counter[str]) -> Haystack:
-    told: dict[int, list[_Told]] = {}
+    versions_by_rule: dict[int, list[_Telling]] = {}
     documents = []
     for at, session in enumerate(dialogue["sessions"]):
         when = (_FIRST + timedelta(days=at)).isoformat()
         documents.append(Document(name=f"S{at}", session=f"S{at}", at=when, text=session["text"].text))
-        given = [
+        topics = [
             topic.text for kind, topic in zip(session["type"], session["topic"], strict=False) if kind.value in _GIVEN
         ]
         rules = [rule for rule in dialogue["instructions"][at] if isinstance(rule.value, list)]
-        if len(given) != len(rules) or len(rules) != len(list(session["session_eval_query"])):
-            raise SetError(f"{name}: session {at} names {len(rules)} rules and tells {len(given)}")
-        for rule, topic, request in zip(rules, given, session["session_eval_query"], strict=True):
-            told.setdefault(rule[0].take(int), []).append(_Told(at, rule[1].take(int), topic, request.text))
-    questions = [question for rule, versions in sorted(told.items()) for question in _ask(rule, versions)]
+        if len(topics) != len(rules) or len(rules) != len(list(session["session_eval_query"])):
+            raise SetError(f"{name}: session {at} names {len(rules)} rules and tells {len(topics)}")
+        for rule, topic, request in zip(rules, topics, session["session_eval_query"], strict=True):
+            versions_by_rule.setdefault(rule[0].take(int), []).append(
+                _Telling(at, rule[1].take(int), topic, request.text)
+            )
+    questions = [question for rule, versions in sorted(versions_by_rule.items()) for question in _ask(rule, versions)]
     odd["rules that are told again in the same version"] += sum(
-        len(versions) > 1 and len({each.version for each in versions}) == 1 for versions in told.values()
+        len(versions) > 1 and len({each.version for each in versions}) == 1 for versions in versions_by_rule.values()
     )
     return Haystack(id=name, documents=tuple(documents), questions=tuple(questions))
 
 
-def _ask(rule: int, versions: list[_Told]) -> list[Question]:
+def _ask(rule: int, versions: list[_Telling]) -> list[Question]:
     """Of a rule that changed: for what holds now, in words of the rule without the literal that changed, and as the
     programmer would come upon it."""
     *earlier, last = versions

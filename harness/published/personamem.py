@@ -34,10 +34,10 @@ Row = Mapping[str, str]
 def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
     """Reads a folder with one file `questions*` and one `shared_contexts*`. Raises SetError."""
     questions, contexts = rows.find(folder, "questions*"), rows.find(folder, "shared_contexts*")
-    (asked, some), (told, more) = rows.read(questions), rows.read(contexts)
-    talks = {name: said[name] for said in told for name in said.take(dict)}
+    (question_rows, some), (context_rows, more) = rows.read(questions), rows.read(contexts)
+    talks = {name: context[name] for context in context_rows for name in context.take(dict)}
     groups: dict[tuple[str, int], list[Row]] = {}
-    for row in map(_check, asked):
+    for row in map(_check, question_rows):
         name = row["shared_context_id"]
         if name not in talks:
             raise SetError(f"{questions}: asks of {name}, which {contexts.name} does not hold")
@@ -52,11 +52,11 @@ def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
 
 def _check(row: Shape) -> Row:
     """A row with all that is asked of it."""
-    held = {name: str(value) for name, value in row.take(dict).items() if value not in (None, "")}
-    lacking = [name for name in _COLUMNS if name not in held] or ([] if _ask(held) else [_ASKED[0]])
+    fields = {name: str(value) for name, value in row.take(dict).items() if value not in (None, "")}
+    lacking = [name for name in _COLUMNS if name not in fields] or ([] if _ask(fields) else [_ASKED[0]])
     if lacking:
         raise row.wrong(f"has no {lacking[0]!r}")
-    return held
+    return fields
 
 
 def _ask(row: Row) -> str:
@@ -71,22 +71,24 @@ def _parse_number(file: Path, row: Row, column: str) -> int:
 
 
 def _read_group(
-    file: Path, name: str, told: list[Shape], asked: list[Row], unit: Unit, wording: Wording, odd: Counter[str]
+    file: Path, name: str, turns: list[Shape], question_rows: list[Row], unit: Unit, wording: Wording, odd: Counter[str]
 ) -> Haystack:
     """A session begins with what the system says of the persona. The set names the place of an answer by how many
     sessions lie between it and the end."""
     sessions: list[list[str]] = []
-    for turn in told:
+    for turn in turns:
         role = turn["role"].text
         if role == "system" or not sessions:
             sessions.append([])
         if role != "system":
             sessions[-1].append(word_turn(role, turn["content"].text, wording))
     documents = []
-    for at, said in enumerate(sessions):
+    for at, messages in enumerate(sessions):
         when = _FIRST + timedelta(days=at)
         texts = (
-            {f"S{at}": "\n".join(said)} if unit == "session" else {f"S{at}:{n}": each for n, each in enumerate(said, 1)}
+            {f"S{at}": "\n".join(messages)}
+            if unit == "session"
+            else {f"S{at}:{n}": each for n, each in enumerate(messages, 1)}
         )
         documents += [
             Document(name=each, session=f"S{at}", at=(when + timedelta(seconds=seconds)).isoformat(), text=text)
@@ -94,7 +96,7 @@ def _read_group(
             if text.strip()
         ]
     questions = []
-    for row in asked:
+    for row in question_rows:
         place = len(sessions) - _parse_number(file, row, "distance_to_ref_in_blocks")
         known = 0 <= place < len(sessions)
         odd[_NOWHERE] += not known

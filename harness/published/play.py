@@ -143,9 +143,9 @@ def play(data: PublishedSet, setting: Setting, k: int, folder: Path) -> list[Pat
     return logs
 
 
-def _name_log(folder: Path, told: str) -> Path:
+def _name_log(folder: Path, title: str) -> Path:
     """A path that is free: names that differ only in what no path may hold are one by then."""
-    name = re.sub(r"[^a-z0-9]+", "-", told.lower())[:_LONGEST]
+    name = re.sub(r"[^a-z0-9]+", "-", title.lower())[:_LONGEST]
     named = (folder / f"{name}{f'-{number}' if number > 1 else ''}.jsonl" for number in count(1))
     return next(path for path in named if not path.exists())
 
@@ -228,8 +228,8 @@ class _Asker(StoreSession[Handle]):
             _, fault, took = self.ask(lambda memory: memory.forget(_PLACE, ids))
         if fault is None:
             _, fault, took = self.ask(lambda memory: memory.settle(SETTLE_SECONDS))
-        told: Literal["failed", "done", "nothing found"] = "failed" if fault else "done" if ids else "nothing found"
-        return Changed(mutation=at, told=told, acks=tuple(acks or ()), fault=fault, took=took)
+        outcome: Literal["failed", "done", "nothing found"] = "failed" if fault else "done" if ids else "nothing found"
+        return Changed(mutation=at, told=outcome, acks=tuple(acks or ()), fault=fault, took=took)
 
 
 def _keep(blobs: Blobs, kind: TypeAdapter[tuple[T, ...]], values: Sequence[T] | None) -> tuple[T, ...] | Ref | None:
@@ -258,12 +258,14 @@ def read(log: Path) -> Answered:
     for event in events:
         if isinstance(event, Remembered) and event.acks is not None:
             acks = unpack(blobs, _ACKS, event.acks)
-            ids |= {each: told.name for told, ack in zip(haystack.documents, acks, strict=False) for each in ack.ids}
+            ids |= {
+                each: document.name for document, ack in zip(haystack.documents, acks, strict=False) for each in ack.ids
+            }
         elif isinstance(event, Changed):
             ids |= {each: f"mutation-{event.mutation}" for ack in event.acks for each in ack.ids}
         elif isinstance(event, Asked) and event.hits is not None:
             answers[event.question] = unpack(blobs, HITS, event.hits)
     ended = events[-1] if isinstance(events[-1], Ended) else None
-    told = tuple(answers.get(at) for at in range(len(haystack.questions)))
+    hits_by_question = tuple(answers.get(at) for at in range(len(haystack.questions)))
     unable = any(isinstance(event, Changed) and event.told == "unsupported" for event in events)
-    return Answered(posed, haystack, ids, told, ended, unable)
+    return Answered(posed, haystack, ids, hits_by_question, ended, unable)

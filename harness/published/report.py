@@ -25,48 +25,48 @@ def compute_from(logs: Sequence[Path], ks: Sequence[int]) -> Figures:
     return compute([play.read(log) for log in logs], ks)
 
 
-def list_lines(found: Sequence[Figures]) -> Iterator[str]:
+def list_lines(all_figures: Sequence[Figures]) -> Iterator[str]:
     """A table: a row for each figure, a column for each backend, in percent."""
-    wide = max(len(figure.name) for figure in found[0].figures)
-    yield " ".join([" " * wide, *(f"{each.backend:>12}" for each in found), f"{'questions':>10}"])
-    for at, figure in enumerate(found[0].figures):
-        cells = [f"{_format_percent(each.figures[at].value):>12}" for each in found]
+    wide = max(len(figure.name) for figure in all_figures[0].figures)
+    yield " ".join([" " * wide, *(f"{each.backend:>12}" for each in all_figures), f"{'questions':>10}"])
+    for at, figure in enumerate(all_figures[0].figures):
+        cells = [f"{_format_percent(each.figures[at].value):>12}" for each in all_figures]
         yield " ".join([f"{figure.name:<{wide}}", *cells, f"{figure.of:>10,}"])
-    pool = found[0].pool
+    pool = all_figures[0].pool
     yield f"stores hold {pool.fewest:,} to {pool.most:,} memories (mean {pool.mean:.0f})" + (
-        f"; {pool.within_k:,} of {found[0].questions:,} questions are asked where k is all of them"
+        f"; {pool.within_k:,} of {all_figures[0].questions:,} questions are asked where k is all of them"
         if pool.within_k
         else ""
     )
-    for each in found:
+    for each in all_figures:
         if each.failed or each.unended:
             yield f"{each.backend}: {each.failed:,} questions failed, {each.unended:,} stores did not come to their end"
         if each.unknown:
             yield f"{each.backend}: {each.unknown:,} memories came back under ids that it never acknowledged"
 
 
-def write(folder: Path, form: Format, told: PublishedSet, found: Sequence[Figures]) -> Path:
+def write(folder: Path, form: Format, dataset: PublishedSet, all_figures: Sequence[Figures]) -> Path:
     """Writes `figures.json` and `figures.md` beside the logs; the latter's path."""
     data = {
-        "set": form.name, "unit": told.unit, "wording": told.wording, "sha256": told.sha256, "licence": form.licence,
-        "odd": dict(told.odd),
-        "backends": [each.model_dump(mode="json") for each in found],
+        "set": form.name, "unit": dataset.unit, "wording": dataset.wording, "sha256": dataset.sha256,
+        "licence": form.licence, "odd": dict(dataset.odd),
+        "backends": [each.model_dump(mode="json") for each in all_figures],
     }  # fmt: skip
     files.write(folder / "figures.json", json.dumps(data, indent=1) + "\n")
     page = folder / "figures.md"
-    files.write(page, "\n".join(_write_page(form, told, found)) + "\n")
+    files.write(page, "\n".join(_write_page(form, dataset, all_figures)) + "\n")
     return page
 
 
-def _write_page(form: Format, data: PublishedSet, found: Sequence[Figures]) -> Iterator[str]:
+def _write_page(form: Format, data: PublishedSet, all_figures: Sequence[Figures]) -> Iterator[str]:
     yield f"# {form.title}\n\n{describe(data)}. Licence: {form.licence}. sha256 `{data.sha256}`\n"
-    yield f"| measure | {' | '.join(each.backend for each in found)} | questions | what it is |"
-    yield "|---|" + "---:|" * (len(found) + 1) + "---|"
-    for at, figure in enumerate(found[0].figures):
-        cells = " | ".join(_format_percent(each.figures[at].value) for each in found)
+    yield f"| measure | {' | '.join(each.backend for each in all_figures)} | questions | what it is |"
+    yield "|---|" + "---:|" * (len(all_figures) + 1) + "---|"
+    for at, figure in enumerate(all_figures[0].figures):
+        cells = " | ".join(_format_percent(each.figures[at].value) for each in all_figures)
         yield f"| {figure.name} | {cells} | {figure.of:,} | {figure.says} |"
     yield ""
-    for each in found:
+    for each in all_figures:
         yield f"- {each.backend} {each.version}: {each.failed:,} of {each.questions:,} questions failed"
 
 

@@ -44,11 +44,11 @@ def read(file: Path) -> tuple[Shape, bytes]:
 
 def find(folder: Path, pattern: str) -> Path:
     """The one file of a folder that matches, in any of the forms. Raises SetError."""
-    found = sorted(each for each in folder.glob(f"{pattern}.*") if each.suffix in FORMS) if folder.is_dir() else []
-    if len(found) != 1:
+    paths = sorted(each for each in folder.glob(f"{pattern}.*") if each.suffix in FORMS) if folder.is_dir() else []
+    if len(paths) != 1:
         forms = ", ".join(FORMS)
-        raise SetError(f"{folder}: holds {len(found)} files {pattern} ({forms}); name a folder that holds one")
-    return found[0]
+        raise SetError(f"{folder}: holds {len(paths)} files {pattern} ({forms}); name a folder that holds one")
+    return paths[0]
 
 
 def _parse_json(file: Path, data: bytes) -> list[Any]:
@@ -84,8 +84,8 @@ def _read_parquet(file: Path) -> list[Any]:
         try:
             return list(_stream(datasets, file, cache))
         except Exception as error:  # a foreign file, read by foreign code
-            said = str(error).splitlines() or [type(error).__name__]
-            raise SetError(f"{file}: is no whole Parquet: {said[0]}") from None
+            lines = str(error).splitlines() or [type(error).__name__]
+            raise SetError(f"{file}: is no whole Parquet: {lines[0]}") from None
 
 
 def _stream(datasets: Any, file: Path, cache: str) -> Iterator[Any]:

@@ -136,11 +136,11 @@ class Format:
                 raise SetError(f"{file}: {each.id} holds nothing that could be remembered")
         return dataset
 
-    def _choose(self, known: tuple[T, ...], asked: str | None, what: str) -> T:
+    def _choose(self, known: tuple[T, ...], wanted: str | None, what: str) -> T:
         for each in known:
-            if asked in (None, each):
+            if wanted in (None, each):
                 return each
-        raise SetError(f"{self.name}: {what} can be {' or '.join(map(str, known))}, not {asked}")
+        raise SetError(f"{self.name}: {what} can be {' or '.join(map(str, known))}, not {wanted}")
 
 
 def word_turn(who: str, text: str, wording: Wording) -> str:
@@ -185,8 +185,8 @@ class Shape:
 
     @property
     def text(self) -> str:
-        said: str = self.take(str)
-        return said
+        text: str = self.take(str)
+        return text
 
 
 def hash_bytes(data: bytes) -> str:

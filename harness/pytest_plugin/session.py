@@ -22,6 +22,7 @@ from harness.log.blobs import BlobError
 from harness.log.folder import Folder, FolderError
 from harness.log.reader import Log
 from harness.log.transcript import Transcript
+from harness.machine.shortage import Lacking
 from harness.metrics import faults
 from harness.model.backend import SOUND
 from harness.model.cells import Faults
@@ -71,7 +72,7 @@ class Plays:
             self._stories = self._load()
             self._lacking = {story.id: lack for story, _ in self._stories if (lack := find_missing(story))}
             self._allowed = dict(map(registry.parse_allowance, config.option.coldwarm_allow_faults))
-        except (registry.RegistryError, loader.ScenarioError, FixtureError, ValueError) as error:
+        except (registry.RegistryError, loader.ScenarioError, FixtureError, Lacking, OSError, ValueError) as error:
             self._environment.undo()
             raise pytest.UsageError(_describe_error(error)) from None
         self._out = Path(config.option.coldwarm_out or paths.RUNS)

@@ -54,8 +54,8 @@ def judge_run(results: Results, folder: Folder) -> Results:
 def _judge(results: Results, gates: Gates | None, before: Baseline | None) -> Results:
     if before:
         now = baseline.make_baseline(results)
-        found = {"baseline": pairing.judge_comparability(before, now), "changes": pairing.list_changes(before, now)}
-        results = results.model_copy(update=found)
+        update = {"baseline": pairing.judge_comparability(before, now), "changes": pairing.list_changes(before, now)}
+        results = results.model_copy(update=update)
     return results.model_copy(update={"gates": gate_verdicts.judge(gates, results, before)}) if gates else results
 
 

@@ -133,7 +133,7 @@ class Baseline(Model):
 
 def make_baseline(results: Results) -> Baseline:
     """The baseline that a run makes: equal results give the same one, its digest included."""
-    made = _make_rows(results, results.run.conditions)
+    baseline = _make_rows(results, results.run.conditions)
     trust = [
         _trust(cell.backend, cell.drill, name, cell.id, measure)
         for cell in results.trust
@@ -142,8 +142,8 @@ def make_baseline(results: Results) -> Baseline:
         if name in results.trust_definitions and _has_direction(results, name)
     ]
     trust.sort(key=lambda row: (row.backend, row.drill, row.measure))
-    made = made.model_copy(update={"trust": tuple(trust), "contrasts": tuple(_list_contrasts(results))})
-    return made.model_copy(update={"digest": find_digest(made)})
+    baseline = baseline.model_copy(update={"trust": tuple(trust), "contrasts": tuple(_list_contrasts(results))})
+    return baseline.model_copy(update={"digest": find_digest(baseline)})
 
 
 def select_policies(results: Results, policies: Policies) -> Baseline:
@@ -238,8 +238,8 @@ def _point(measures: Sequence[Measure]) -> StoredValue:
     """The mean of the cells (seeds) that measured; as a count where that says the same."""
     found = [each for each in measures if isinstance(each, Measured)]
     if not found:
-        said = {each.status for each in measures if isinstance(each, NotMeasured)}
-        return next((word for word in WORDS if word in said), None)
+        statuses = {each.status for each in measures if isinstance(each, NotMeasured)}
+        return next((word for word in WORDS if word in statuses), None)
     value = fmean(each.value for each in found)
     hits: list[float] = [each.hits for each in found if each.hits is not None]
     cases: list[int] = [each.of for each in found if each.of]
@@ -250,11 +250,11 @@ def _point(measures: Sequence[Measure]) -> StoredValue:
 
 def _list_reasons(measures: Iterable[Measure]) -> dict[str, str]:
     """The first reason of each word."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for each in measures:
         if isinstance(each, NotMeasured):
-            found.setdefault(each.status, each.reason)
-    return dict(sorted(found.items()))
+            reasons.setdefault(each.status, each.reason)
+    return dict(sorted(reasons.items()))
 
 
 def value(point: StoredValue) -> float | None:

@@ -55,16 +55,16 @@ def read(content: bytes, name: str) -> Baseline:
 def _read(plain: Any, content: bytes, name: str) -> Baseline:
     _check_schema(plain, Baseline, name)
     try:
-        found = Baseline.model_validate_json(content)
+        baseline = Baseline.model_validate_json(content)
     except ValidationError as error:
         raise RegressError(
             f"{name}: not a baseline of this coldwarm: {documents.tell_first(error)}; save it again"
         ) from None
-    if found.digest != find_digest(found):
+    if baseline.digest != find_digest(baseline):
         raise RegressError(f"{name}: edited since it was saved: its digest differs; save it again from its run")
-    if any(len(row.points) != len(found.stories) for row in (*found.rows, *found.contrasts)):
+    if any(len(row.points) != len(baseline.stories) for row in (*baseline.rows, *baseline.contrasts)):
         raise RegressError(f"{name}: a row has not one point for each scenario; save it again from its run")
-    return found
+    return baseline
 
 
 def load(path: Path) -> Baseline:
@@ -127,8 +127,9 @@ def _parse(content: bytes, name: str) -> Any:
 def _check_schema(plain: Any, kind: type[Model], name: str) -> None:
     """Refuses what another coldwarm wrote before its other fields can confuse anyone."""
     (known,) = get_args(kind.model_fields["schema_"].annotation)
-    found = plain.get("schema", known) if isinstance(plain, dict) else known
-    if found != known:
+    schema = plain.get("schema", known) if isinstance(plain, dict) else known
+    if schema != known:
         raise RegressError(
-            f"{name}: not of this coldwarm: it has schema {str(found)[:40]}, and schema {known} is read; write it again"
+            f"{name}: not of this coldwarm: it has schema {str(schema)[:40]}, and schema {known} is read; "
+            "write it again"
         )

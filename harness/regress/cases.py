@@ -170,12 +170,12 @@ def _tell(record: Record, policy: ReadPolicy | None, line: int, event: Event) ->
     elif isinstance(event, Worked):
         yield from _tell_decisions(record, policy, event.job, None)
     elif isinstance(event, Sought):
-        said = {True: "\u25b2 still found", False: "\u25cf not found", None: "not known"}[event.found]
-        yield make_node("p", "", f"{event.fact} by {event.route}, {event.stage}: {said} {show(event.where, 200)}")
+        answer = {True: "\u25b2 still found", False: "\u25cf not found", None: "not known"}[event.found]
+        yield make_node("p", "", f"{event.fact} by {event.route}, {event.stage}: {answer} {show(event.where, 200)}")
     elif isinstance(event, Scanned):
         yield make_node("p", "", f"a look at {show(event.layer.name, 80)}, {event.stage}")
-        told = [f"{each.fact}: {each.count} times in {show(each.path, 120)}" for each in event.sightings]
-        yield make_node("p", "", "; ".join(told[:8]) or "nothing was seen there")
+        sightings = [f"{each.fact}: {each.count} times in {show(each.path, 120)}" for each in event.sightings]
+        yield make_node("p", "", "; ".join(sightings[:8]) or "nothing was seen there")
     elif isinstance(event, Forgot):
         yield make_node("p", "", f"told to forget {event.fact}: it said {show(str(event.said), 80)}")
     else:
@@ -187,14 +187,14 @@ def _tell_decisions(record: Record, policy: ReadPolicy | None, job: str, only: s
     values = {
         choice.decision: choice.value for _, work in record.works(policy) if work.job == job for choice in work.choices
     }
-    for (name, decision), found in record.find_decided(policy).items():
+    for (name, decision), judged in record.find_decided(policy).items():
         if name == job and only in (None, decision):
             value = values.get(decision)
-            taken = "left open" if value is None else show(value, 160)
-            right = "" if found.verdict == "right" else f", right is {show(found.decision.right.value, 160)}"
-            head = make_node("bdi", "", show(found.decision.question, 160))
+            answer = "left open" if value is None else show(value, 160)
+            right = "" if judged.verdict == "right" else f", right is {show(judged.decision.right.value, 160)}"
+            head = make_node("bdi", "", show(judged.decision.question, 160))
             yield make_node(
-                "p", "took", head, " ", draw_verdict(found.verdict), " ", make_node("bdi", "", f"{taken}{right}")
+                "p", "took", head, " ", draw_verdict(judged.verdict), " ", make_node("bdi", "", f"{answer}{right}")
             )
 
 
@@ -222,8 +222,8 @@ def compare_drill(old: Archive, new: Archive, cell: str, measure: str) -> Iterat
 
 def _list_places(transcript: Transcript, cell: AnyCell | None, measure: str) -> dict[Key, places.Receipt]:
     found = cell.measures.get(measure) if cell else None
-    told = [place for ref in found.receipts if (place := places.read(ref))] if isinstance(found, Measured) else []
-    return {_drill_key(transcript.events[each.line - 1], each.memory): each for each in told}
+    receipts = [place for ref in found.receipts if (place := places.read(ref))] if isinstance(found, Measured) else []
+    return {_drill_key(transcript.events[each.line - 1], each.memory): each for each in receipts}
 
 
 def _drill_key(event: Event, memory: str | None) -> Key:
@@ -231,8 +231,8 @@ def _drill_key(event: Event, memory: str | None) -> Key:
     about = memory or ""
     match event:
         case Called():
-            asked = str(event.request.get("query", ""))
-            return event.step, event.who, event.op, asked, ",".join(event.about[:3]), about
+            query = str(event.request.get("query", ""))
+            return event.step, event.who, event.op, query, ",".join(event.about[:3]), about
         case Handled():
             return event.step, event.who, event.what, about
         case Looked():
@@ -250,10 +250,10 @@ def _drill_side(transcript: Transcript, cell: TrustCell, key: Key, cited: bool, 
                 "cites",
                 "\u25c6 cited as a receipt of this number" if cited else "\u25c7 not cited for this number",
             )
-            said = [
+            paragraphs = [
                 make_node("p", "", make_node("bdi", "", words.make_visible(each, 400)))
                 for each in evidence.tell(transcript, place)
             ]
             command = f"sed -n {line}p drills/{shlex.quote(cell.transcript)}  # run {show(archive.run, 60)}"
-            return make_node("div", "", mark, *said, make_node("pre", "", command))
+            return make_node("div", "", mark, *paragraphs, make_node("pre", "", command))
     return make_node("div", "", make_node("p", "quiet", "did not come to this in this run"))

@@ -80,11 +80,11 @@ class Claim(Model):
 def read(file: Path) -> tuple[Claim, ...]:
     """All claims of a file. Raises RegressError, one line, for the first that is wrong."""
     try:
-        found = documents.read_toml(file)
+        content = documents.read_toml(file)
     except DocumentError as error:
         raise RegressError(f"{file}: {error}") from None
-    tables = found.get("claim")
-    if found.keys() != {"claim"} or not isinstance(tables, list) or not tables:
+    tables = content.get("claim")
+    if content.keys() != {"claim"} or not isinstance(tables, list) or not tables:
         raise RegressError(f"{file}: a file of claims holds [[claim]] tables only, and at least one")
     claims = tuple(_read_claim(file, number, table) for number, table in enumerate(tables, 1))
     names = [each.id for each in claims]
@@ -100,8 +100,8 @@ def _read_claim(file: Path, number: int, table: Any) -> Claim:
         # A misspelt key is what is wrong, not that the right one is missing.
         one = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
     key = f"{one['loc'][0]}: " if one["loc"] else ""
-    said = "unknown key" if one["type"] == "extra_forbidden" else one["msg"].removeprefix("Value error, ")
-    raise RegressError(f"{file}: claim {number}: {key}{said[:1].lower()}{said[1:]}")
+    complaint = "unknown key" if one["type"] == "extra_forbidden" else one["msg"].removeprefix("Value error, ")
+    raise RegressError(f"{file}: claim {number}: {key}{complaint[:1].lower()}{complaint[1:]}")
 
 
 def judge(claims: tuple[Claim, ...], results: Results) -> tuple[ClaimVerdict, ...]:
@@ -112,16 +112,16 @@ def judge(claims: tuple[Claim, ...], results: Results) -> tuple[ClaimVerdict, ..
 def _judge(results: Results, claims: tuple[Claim, ...]) -> Iterator[ClaimVerdict]:
     began = datetime.strptime(results.run.id[:8], "%Y%m%d").date()
     for claim in claims:
-        found = _find(results, claim)
+        comparison = _find(results, claim)
         verdict: Any = "not-measured"
         if claim.day >= began:
             verdict = "too-late"
-        elif found is not None and found.able:
-            shown = found.adjusted_p <= claim.threshold and found.verdict != "no-difference-shown"
-            verdict = "not-shown" if not shown else "held" if found.verdict == "right-better" else "other-way"
+        elif comparison is not None and comparison.able:
+            shown = comparison.adjusted_p <= claim.threshold and comparison.verdict != "no-difference-shown"
+            verdict = "not-shown" if not shown else "held" if comparison.verdict == "right-better" else "other-way"
         yield ClaimVerdict(
             id=claim.id, says=claim.says, day=claim.day.isoformat(), family=claim.family, measure=claim.measure,
-            write=claim.write, read=claim.read, threshold=claim.threshold, verdict=verdict, comparison=found,
+            write=claim.write, read=claim.read, threshold=claim.threshold, verdict=verdict, comparison=comparison,
         )  # fmt: skip
 
 
@@ -136,12 +136,13 @@ def _find(results: Results, claim: Claim) -> Comparison | None:
     return None
 
 
-def _turn(found: Comparison) -> Comparison:
+def _turn(comparison: Comparison) -> Comparison:
     other = {"left-better": "right-better", "right-better": "left-better"}
-    return found.model_copy(
+    return comparison.model_copy(
         update={
-            "left": found.right, "right": found.left, "left_value": found.right_value, "right_value": found.left_value,
-            "left_better": found.right_better, "right_better": found.left_better,
-            "verdict": other.get(found.verdict, found.verdict), "interval": None,
+            "left": comparison.right, "right": comparison.left,
+            "left_value": comparison.right_value, "right_value": comparison.left_value,
+            "left_better": comparison.right_better, "right_better": comparison.left_better,
+            "verdict": other.get(comparison.verdict, comparison.verdict), "interval": None,
         }
     )  # fmt: skip

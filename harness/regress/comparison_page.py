@@ -118,7 +118,7 @@ def write_page(old: Side, new: Side, *, across: bool = False) -> str:
 
 def explain_hindrance(against: Against, old: Baseline, new: Baseline, *, across: bool = False) -> str:
     """One sentence on why the runs are not comparable, or only in part; empty if they are."""
-    kept = any(each.verdict not in OPEN for each in pairing.list_changes(old, new))
+    any_compared = any(each.verdict not in OPEN for each in pairing.list_changes(old, new))
     readers = [words.make_visible(side.conditions.reader, 200) for side in (old, new)]
     what = ["reader {} then, {} now".format(*readers)] if across and readers[0] != readers[1] else []
     if against.differs:
@@ -136,7 +136,7 @@ def explain_hindrance(against: Against, old: Baseline, new: Baseline, *, across:
     if not what:
         return ""
     if against.differs:
-        rest = "only drills are compared" if kept else "nothing is compared"
+        rest = "only drills are compared" if any_compared else "nothing is compared"
         return f"Not comparable: {'; '.join(what)}; {rest}."
     return f"Comparable only in part: {'; '.join(what)}; what both measured alike is compared."
 
@@ -149,15 +149,15 @@ def _write_verdict(changes: Sequence[Change], rows: Sequence[Row]) -> list[tuple
 
     if all(each.verdict in OPEN for each in changes):
         return [("bad", "Nothing could be compared.")]
-    said: list[tuple[Tone, str]] = []
+    sentences: list[tuple[Tone, str]] = []
     if worse := of("worse"):
         many = words.format_count(len(worse), "measure")
-        said.append(("bad", f"{many} got worse, first of all {_tell_row(worse[0])}."))
+        sentences.append(("bad", f"{many} got worse, first of all {_tell_row(worse[0])}."))
     else:
-        said.append(("good", "No measure was shown to be worse."))
+        sentences.append(("good", "No measure was shown to be worse."))
     lost = sum(each.verdict == "vanished" for each in changes)
     if lost:
-        said.append(
+        sentences.append(
             (
                 "bad",
                 f"{words.format_count(lost, 'measure')} had a number and {'has' if lost == 1 else 'have'} none now.",
@@ -165,14 +165,16 @@ def _write_verdict(changes: Sequence[Change], rows: Sequence[Row]) -> list[tuple
         )
     if better := of("better"):
         many = words.format_count(len(better), "measure")
-        said.append(("good", f"{many} got better, most of all {_tell_row(better[-1])}."))
+        sentences.append(("good", f"{many} got better, most of all {_tell_row(better[-1])}."))
     open_ = of("no-difference-shown")
     if open_:
-        said.append(("open", f"{words.format_count(len(open_), 'measure')} moved by no more than chance can explain."))
+        sentences.append(
+            ("open", f"{words.format_count(len(open_), 'measure')} moved by no more than chance can explain.")
+        )
     same = sum(each.verdict == "no-difference-shown" for each in changes) - len(open_)
     if same:
-        said.append(("same", f"{words.format_count(same, 'measure')} did not change."))
-    return said
+        sentences.append(("same", f"{words.format_count(same, 'measure')} did not change."))
+    return sentences
 
 
 def _tell_row(row: Row) -> str:
@@ -186,7 +188,7 @@ def _sort(
     old: Baseline, new: Baseline, changes: Sequence[Change]
 ) -> tuple[list[Row], list[Lacking], dict[str, list[str]]]:
     """Rows with the worst regression first; what has no numbers on both sides, by reason; what did not change."""
-    kept, grouped, same = (
+    comparable, grouped, same = (
         list[Change](),
         defaultdict[tuple[str, str, str], list[str]](list),
         defaultdict[str, list[str]](list),
@@ -199,10 +201,10 @@ def _sort(
             word = JUDGED[each.verdict][0]
             grouped[words.make_visible(each.backend, 60), word, words.make_visible(each.reason, 300)].append(name)
         else:
-            kept.append(each)
-    kept.sort(key=_rank)
+            comparable.append(each)
+    comparable.sort(key=_rank)
     lacking = [Lacking(*key, tuple(names)) for key, names in sorted(grouped.items())]
-    return [_make_row(at, each, old, new) for at, each in enumerate(kept, 1)], lacking, dict(sorted(same.items()))
+    return [_make_row(at, each, old, new) for at, each in enumerate(comparable, 1)], lacking, dict(sorted(same.items()))
 
 
 def _rank(change: Change) -> tuple[int, float, str, str]:
@@ -282,15 +284,15 @@ def _format_amount(number: float | None, count: tuple[float, int] | None, unit: 
 
 def _list_moved(change: Change, old: Baseline, new: Baseline) -> Iterator[Moved]:
     """The scenarios that changed, the worst first."""
-    found = []
+    ranked = []
     for scenario, then, now in _list_points(change, old, new):
         a, b = value(then), value(now)
         if a is not None and b is not None and a != b:
-            found.append((sign(change.measure) * (b - a), scenario, then, now))
+            ranked.append((sign(change.measure) * (b - a), scenario, then, now))
         elif a is not None and b is None and change.verdict == "vanished":
-            found.append((float("-inf"), scenario, then, now))
+            ranked.append((float("-inf"), scenario, then, now))
     unit = DEFINITIONS[change.measure].unit
-    for gain, scenario, then, now in sorted(found, key=lambda each: each[:2])[:SCENARIOS]:
+    for gain, scenario, then, now in sorted(ranked, key=lambda each: each[:2])[:SCENARIOS]:
         yield Moved(scenario, _point(then, unit), _point(now, unit), "bad" if gain < 0 else "good")
 
 
@@ -303,8 +305,8 @@ def _list_points(change: Change, old: Baseline, new: Baseline) -> Iterator[tuple
         sides.append(dict(zip((story.id for story in side.stories), row.points, strict=True)) if row else {})
     digests = [{story.id: story.digest for story in side.stories} for side in (old, new)]
     for scenario in sorted(sides[0].keys() | sides[1].keys()):
-        told = [each.get(scenario, "") for each in digests]
-        if "" in told or told[0] == told[1]:
+        pair = [each.get(scenario, "") for each in digests]
+        if "" in pair or pair[0] == pair[1]:
             yield scenario, sides[0].get(scenario), sides[1].get(scenario)
 
 
@@ -325,17 +327,17 @@ def _attach_cases(rows: Sequence[Row], old: Side, new: Side) -> Iterator[Row]:
     """
     archives, room = (Archive(old), Archive(new)), ROOM
     for row in rows:
-        shown, left = list[Case](), 0
+        shown, left_out = list[Case](), 0
         for each in _list_cases(row, *archives) if old.root and new.root else ():
             size = len(write_markup(each.then)) + len(write_markup(each.now))
             if len(shown) < cases.OF_EACH and size <= room:
                 shown.append(each)
                 room -= size
             else:
-                left += 1
-            if left > MOST_COUNTED or room <= 0:
+                left_out += 1
+            if left_out > MOST_COUNTED or room <= 0:
                 break
-        yield replace(row, cases=tuple(shown), left=left)
+        yield replace(row, cases=tuple(shown), left=left_out)
 
 
 MOST_COUNTED = 20

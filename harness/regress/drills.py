@@ -51,10 +51,10 @@ def list_changes(old: Baseline, new: Baseline) -> Iterator[Change]:
     for measure, backend in sorted({*rows[0], *rows[1]}):
         families[measure].append((rows[0].get((measure, backend)), rows[1].get((measure, backend))))
     for measure, family in families.items():
-        changed = compare_formulas(measure, old, new)
-        tested = _test(family) if not changed and DEFINITIONS[measure].varies else {}
+        formula_change = compare_formulas(measure, old, new)
+        tested = _test(family) if not formula_change and DEFINITIONS[measure].varies else {}
         for at, sides in enumerate(family):
-            if change := _change(sides, changed, tested.get(at)):
+            if change := _change(sides, formula_change, tested.get(at)):
                 yield change
 
 
@@ -62,8 +62,8 @@ def _test(family: list[Sides]) -> dict[int, Tested]:
     """What was tested, by the place in the family."""
     counts = {at: found for at, sides in enumerate(family) if (found := _read_counts(*sides))}
     raw = [stats.fisher(*each) for each in counts.values()]
-    told = zip(counts.items(), raw, stats.holm(raw), strict=True)
-    return {at: Tested(each, p, adjusted, len(raw)) for (at, each), p, adjusted in told}
+    outcomes = zip(counts.items(), raw, stats.holm(raw), strict=True)
+    return {at: Tested(each, p, adjusted, len(raw)) for (at, each), p, adjusted in outcomes}
 
 
 def _read_counts(then: TrustRow | None, now: TrustRow | None) -> Counts | None:
@@ -76,20 +76,20 @@ def _read_counts(then: TrustRow | None, now: TrustRow | None) -> Counts | None:
     return Counts(int(hits), of, int(other), other_of) if hits == int(hits) and other == int(other) else None
 
 
-def _change(sides: Sides, changed: str, tested: Tested | None) -> Change | None:
+def _change(sides: Sides, formula_change: str, tested: Tested | None) -> Change | None:
     """One cell of each side; None where neither has a number."""
     then, now = sides
     row = now or then
     assert row is not None
-    made = Change(backend=row.backend, measure=row.measure, drill=row.drill, verdict="not-comparable")
+    change = Change(backend=row.backend, measure=row.measure, drill=row.drill, verdict="not-comparable")
     old, new = (value(each.point) if each else None for each in sides)
     if old is None and new is None:
         return None
-    if changed:
-        return made.model_copy(update={"reason": changed})
+    if formula_change:
+        return change.model_copy(update={"reason": formula_change})
     if then and now and then.cell != now.cell:
         why = f"played with another size, seed, k or older release: {then.cell}, {now.cell}"
-        return made.model_copy(update={"reason": why})
+        return change.model_copy(update={"reason": why})
     both = {
         "old": old,
         "new": new,
@@ -97,15 +97,15 @@ def _change(sides: Sides, changed: str, tested: Tested | None) -> Change | None:
         "new_count": now.point if now and isinstance(now.point, tuple) else None,
     }
     if old is None:
-        return made.model_copy(update={**both, "verdict": "appeared"})
+        return change.model_copy(update={**both, "verdict": "appeared"})
     if new is None:
-        return made.model_copy(update={**both, **_find_lost(row, now)})
+        return change.model_copy(update={**both, **_find_lost(row, now)})
     assert then is not None and now is not None
     if then.at_least or now.at_least:
-        return made.model_copy(update={**both, "reason": "a part of it is unknown: a lower bound"})
+        return change.model_copy(update={**both, "reason": "a part of it is unknown: a lower bound"})
     verdict, reason = _judge_drawn(then, now, tested) if DEFINITIONS[row.measure].varies else _judge_fixed(then, now)
     gain, counted = _measure_gain(then, now), bool(both["old_count"] and both["new_count"])
-    return made.model_copy(
+    return change.model_copy(
         update={
             **both,
             "difference": new - old,
@@ -126,10 +126,10 @@ def _find_lost(row: TrustRow, now: TrustRow | None) -> dict[str, object]:
         return {"verdict": "vanished", "vanished": (row.cell,), "reason": ABSENT}
     word = now.point if isinstance(now.point, str) else "not-run"
     why = now.reasons.get(word, "")
-    said = {"reason": f"had a number and has none now: {word}{f' ({why})' if why else ''}"}
+    update = {"reason": f"had a number and has none now: {word}{f' ({why})' if why else ''}"}
     if word == "not-applicable" and row.measure in trust.BY_CHANCE:
-        return {**said, "verdict": "not-comparable"}
-    return {**said, "verdict": "vanished", "vanished": (row.cell,)}
+        return {**update, "verdict": "not-comparable"}
+    return {**update, "verdict": "vanished", "vanished": (row.cell,)}
 
 
 # --- verdicts -----------------------------------------------------------------------------------------------------

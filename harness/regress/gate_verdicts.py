@@ -95,28 +95,28 @@ def _list_tested(results: Results, gate: Gate) -> list[str]:
 
 def _judge(name: str, placed: Placed, backend: str, results: Results, since: Since | None) -> GateVerdict:
     gate = placed.gate
-    found = min(_list_findings(gate, backend, results, since), key=lambda each: RANK[each.verdict])
-    word = {"held": "held", "broken": "broken", "not-measured": "not measured"}[found.verdict]
-    where = f"; see cell {found.cells[0]}" if found.cells and found.verdict != "held" else ""
-    more = f" and {len(found.cells) - 1} more" if where and len(found.cells) > 1 else ""
+    finding = min(_list_findings(gate, backend, results, since), key=lambda each: RANK[each.verdict])
+    word = {"held": "held", "broken": "broken", "not-measured": "not measured"}[finding.verdict]
+    where = f"; see cell {finding.cells[0]}" if finding.cells and finding.verdict != "held" else ""
+    more = f" and {len(finding.cells) - 1} more" if where and len(finding.cells) > 1 else ""
     return GateVerdict(
         gate=gate.name,
         backend=backend,
         measure=gate.measure,
         line=placed.line,
         file=name,
-        verdict=found.verdict,
+        verdict=finding.verdict,
         says=f"gate '{gate.name}' {word}: {backend}{_describe_policies(gate)}: "
-        f"{found.why} ({name}:{placed.line}){where}{more}",
-        cells=found.cells,
+        f"{finding.why} ({name}:{placed.line}){where}{more}",
+        cells=finding.cells,
         relative=gate.at_least is None and gate.at_most is None,
     )
 
 
 def _describe_policies(gate: Gate) -> str:
     """The policies that a gate names."""
-    named = {"write": gate.write, "read": gate.read, "noise": gate.noise}
-    return "".join(f", {key} {value}" for key, value in named.items() if value is not None)
+    policies = {"write": gate.write, "read": gate.read, "noise": gate.noise}
+    return "".join(f", {key} {value}" for key, value in policies.items() if value is not None)
 
 
 def _list_findings(gate: Gate, backend: str, results: Results, since: Since | None) -> Iterator[GateFinding]:
@@ -169,23 +169,23 @@ def _judge_bound(gate: Gate, figure: JudgedFigure, bound: Bound, sign: int) -> G
     """
     shown = bound if isinstance(bound, str) else f"{bound:g}"
     demand = f"{'at least' if sign > 0 else 'at most'} {shown} demanded"
-    found = figure.pooled
-    if found is None:
+    pooled = figure.pooled
+    if pooled is None:
         return GateFinding("not-measured", f"{gate.measure} {figure.missing}, {demand}")
-    if found.value is None or found.failed or found.not_run or found.unsupported:
-        missed = ", ".join(f"{words.format_count(n, 'cell')} {word}" for word, n in words.count_missed(found))
-        why = f" ({found.reasons[0]})" if found.reasons else ""
+    if pooled.value is None or pooled.failed or pooled.not_run or pooled.unsupported:
+        missed = ", ".join(f"{words.format_count(n, 'cell')} {word}" for word, n in words.count_missed(pooled))
+        why = f" ({pooled.reasons[0]})" if pooled.reasons else ""
         return GateFinding("not-measured", f"{gate.measure} has {missed}{why}, {demand}", _list_unmeasured(figure))
-    limit, value = _limit(bound), found.value
-    sentence = f"{gate.measure} {_format(found)}"
+    limit, value = _limit(bound), pooled.value
+    sentence = f"{gate.measure} {_format(pooled)}"
     if isinstance(bound, str):
-        if found.hits is None or not found.of:
+        if pooled.hits is None or not pooled.of:
             return GateFinding("not-measured", f"{sentence} is no count, {demand}")
-        value, cases = found.hits / found.of, int(bound.split()[-1])
-        if found.of < cases:
-            return GateFinding("not-measured", f"{sentence}: only {found.of} of {cases} cases counted, {demand}")
+        value, cases = pooled.hits / pooled.of, int(bound.split()[-1])
+        if pooled.of < cases:
+            return GateFinding("not-measured", f"{sentence}: only {pooled.of} of {cases} cases counted, {demand}")
     broken = sign * value < sign * limit
-    if found.at_least and broken is (sign > 0):  # what is missing could only make it more
+    if pooled.at_least and broken is (sign > 0):  # what is missing could only make it more
         return GateFinding("not-measured", f"{sentence}: a part of it is unknown, {demand}")
     cells = _list_worst(figure, limit, sign) if broken else ()
     return GateFinding("broken" if broken else "held", f"{sentence}, {demand}", cells)

@@ -69,9 +69,9 @@ class Gate(Model):
     def conditioned(self) -> bool:
         return (self.write, self.read, self.noise) != (None, None, None)
 
-    def policies(self, held: Conditions) -> Policies:
+    def policies(self, conditions: Conditions) -> Policies:
         """The ones that it is judged under."""
-        usual = Policies.of(held)
+        usual = Policies.of(conditions)
         return Policies(
             self.write or usual.write, self.read or usual.read, usual.noise if self.noise is None else self.noise
         )
@@ -130,11 +130,11 @@ def read(content: bytes, name: str) -> Gates:
     """All gates of a file. Raises RegressError, which names the line of the first that is wrong."""
     try:
         text = documents.decode(content)
-        found = documents.parse_toml(text)
+        document = documents.parse_toml(text)
     except DocumentError as error:
         raise RegressError(f"{name}: {error}") from None
-    tables = found.get("gate")
-    for key in found:
+    tables = document.get("gate")
+    for key in document:
         if key != "gate":
             raise RegressError(
                 f"{name}:{_find_line(text, key)}: unknown key '{key}': a file of gates holds [[gate]] tables only"

@@ -19,12 +19,12 @@ def find_cells(results: Results, where: Mapping[str, object]) -> list[AnyCell]:
     fields = {*Cell.model_fields, *TrustCell.model_fields}
     if unknown := sorted(where.keys() - fields):
         raise LookupError(f"a cell has no field {', '.join(unknown)}; it has {', '.join(sorted(fields))}")
-    found = [cell for cell in every if all(getattr(cell, key, ...) == value for key, value in where.items())]
-    if not found:
+    cells = [cell for cell in every if all(getattr(cell, key, ...) == value for key, value in where.items())]
+    if not cells:
         missing = [f"{each.backend} could not run: {each.reason}" for each in results.run.unplayed]
         there = f"backends: {', '.join(dict.fromkeys(repr(cell.backend) for cell in every))}"
         raise LookupError(make_plain("; ".join([f"nothing was played with {_format(where)}", *missing, there])))
-    return found
+    return cells
 
 
 def measure(results: Results, name: str, where: Mapping[str, object]) -> Measured:
@@ -44,13 +44,19 @@ def measure(results: Results, name: str, where: Mapping[str, object]) -> Measure
         raise LookupError(f"{name} of which backend? Say backend=..., or backend=None for the cold arm")
     if name in results.trust_definitions:
         return _find_drill(results, name, where)
-    held = results.run.conditions
-    usual = {"write_policy": held.headline_write, "read_policy": held.headline_read, "noise": held.headline_noise}
+    conditions = results.run.conditions
+    usual = {
+        "write_policy": conditions.headline_write,
+        "read_policy": conditions.headline_read,
+        "noise": conditions.headline_noise,
+    }
     if usual.keys() & where.keys():
-        found = find_cells(results, {**usual, **where})
+        cells = find_cells(results, {**usual, **where})
     else:
-        found = [cell for cell in find_cells(results, where) if isinstance(cell, Cell) and is_headline(cell, held)]
-    stories = [cell for cell in found if isinstance(cell, Cell)]
+        cells = [
+            cell for cell in find_cells(results, where) if isinstance(cell, Cell) and is_headline(cell, conditions)
+        ]
+    stories = [cell for cell in cells if isinstance(cell, Cell)]
     first = _find_number(name, stories, where)
     pool = pool_cells(name, stories)
     if len(stories) == 1 or pool.value is None:
@@ -65,22 +71,22 @@ def measure(results: Results, name: str, where: Mapping[str, object]) -> Measure
 
 
 def _find_drill(results: Results, name: str, where: Mapping[str, object]) -> Measured:
-    found = [cell for cell in find_cells(results, where) if name in cell.measures]
-    if len(found) > 1:
-        raise LookupError(f"{name}: {_format(where)} means several: {', '.join(cell.id for cell in found)}")
-    return _find_number(name, found, where)
+    cells = [cell for cell in find_cells(results, where) if name in cell.measures]
+    if len(cells) > 1:
+        raise LookupError(f"{name}: {_format(where)} means several: {', '.join(cell.id for cell in cells)}")
+    return _find_number(name, cells, where)
 
 
 def _find_number(name: str, chosen: Sequence[AnyCell], where: Mapping[str, object]) -> Measured:
     """The first number there is, if every cell came to its end: what broke off early looks clean."""
     unended = [cell for cell in chosen if cell.status not in ("complete", "unsupported")]
     if unended:
-        told = f"{unended[0].status}: {unended[0].reason} ({unended[0].id})"
-        raise LookupError(make_plain(f"{name} was not measured with {_format(where)}: {told}"))
-    said: list[Measure] = [cell.measures[name] for cell in chosen]
-    missed = [each for each in said if isinstance(each, NotMeasured)]
+        reason = f"{unended[0].status}: {unended[0].reason} ({unended[0].id})"
+        raise LookupError(make_plain(f"{name} was not measured with {_format(where)}: {reason}"))
+    measures: list[Measure] = [cell.measures[name] for cell in chosen]
+    missed = [each for each in measures if isinstance(each, NotMeasured)]
     broken = [each for each in missed if each.status in ("failed", "not-run")]
-    numbers = [each for each in said if isinstance(each, Measured)]
+    numbers = [each for each in measures if isinstance(each, Measured)]
     if broken or not numbers:
         whys = "; ".join(dict.fromkeys(f"{each.status}: {each.reason}" for each in broken or missed))
         raise LookupError(make_plain(f"{name} was not measured with {_format(where)}: {whys or 'it was not played'}"))

@@ -139,9 +139,9 @@ class Paired:
 
 
 def _read_number(point: StoredValue) -> float:
-    found = value(point)
-    assert found is not None
-    return found
+    number = value(point)
+    assert number is not None
+    return number
 
 
 def _compare_stories(old: Baseline, new: Baseline) -> Iterator[Change]:
@@ -152,17 +152,17 @@ def _compare_stories(old: Baseline, new: Baseline) -> Iterator[Change]:
         then, now = rows[0].get((backend, measure)), rows[1].get((backend, measure))
         families[measure].append(_pair(backend, measure, (old, then), (new, now)))
     for measure in sorted(families):
-        changed = compare_formulas(measure, old, new)
+        formula_change = compare_formulas(measure, old, new)
         family = [each for each in families[measure] if each.says_something]
-        tested = [each for each in family if each.pairs and not each.bound and not changed]
+        tested = [each for each in family if each.pairs and not each.bound and not formula_change]
         raw = stats.sign_flips(each.differences for each in tested)
-        found = map(Tested, raw, stats.holm(raw), stats.holm_levels(raw))
-        told = {each.backend: own for each, own in zip(tested, found, strict=True)}
+        outcomes = map(Tested, raw, stats.holm(raw), stats.holm_levels(raw))
+        by_backend = {each.backend: own for each, own in zip(tested, outcomes, strict=True)}
         for each in family:
-            if changed or (each.bound and each.pairs):
-                yield _make_incomparable(each, changed or each.bound)
+            if formula_change or (each.bound and each.pairs):
+                yield _make_incomparable(each, formula_change or each.bound)
             else:
-                yield _change(each, told.get(each.backend), len(tested), cells)
+                yield _change(each, by_backend.get(each.backend), len(tested), cells)
 
 
 def _digest_cells(side: Baseline) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -177,7 +177,7 @@ def _digest_cells(side: Baseline) -> dict[tuple[str, str], tuple[str, ...]]:
 def _pair(
     backend: str, measure: str, then: tuple[Baseline, StoryRow | None], now: tuple[Baseline, StoryRow | None]
 ) -> Paired:
-    found = Paired(backend, measure)
+    paired = Paired(backend, measure)
     (old, old_row), (new, new_row) = then, now
     points = [
         dict(zip((story.id for story in side.stories), row.points, strict=True)) if row else {}
@@ -188,22 +188,22 @@ def _pair(
         before, after = points[0].get(story), points[1].get(story)
         measured = value(before) is not None, value(after) is not None
         if story in retold:
-            found.retold |= any(measured)
+            paired.retold |= any(measured)
         elif all(measured):
-            found.pairs[story] = before, after
+            paired.pairs[story] = before, after
         elif measured[0]:
-            found.lost[story] = after if isinstance(after, str) else "not-run"
+            paired.lost[story] = after if isinstance(after, str) else "not-run"
         elif measured[1]:
-            found.gained.append(story)
-    found.reasons = new_row.reasons if new_row else {}
-    found.absent = new_row is None
+            paired.gained.append(story)
+    paired.reasons = new_row.reasons if new_row else {}
+    paired.absent = new_row is None
     if new_row and old_row and (new_row.at_least or old_row.at_least):
-        found.bound = "a part of it is unknown, so that its numbers are lower bounds"
+        paired.bound = "a part of it is unknown, so that its numbers are lower bounds"
         if not old_row.at_least:  # it was exact: an unknown number must not look like a smaller one
-            found.lost |= dict.fromkeys(found.pairs, "unknown")
-            found.reasons = {**found.reasons, "unknown": found.bound}
-            found.pairs.clear()
-    return found
+            paired.lost |= dict.fromkeys(paired.pairs, "unknown")
+            paired.reasons = {**paired.reasons, "unknown": paired.bound}
+            paired.pairs.clear()
+    return paired
 
 
 def _make_incomparable(paired: Paired, why: str) -> Change:
@@ -256,9 +256,9 @@ def _find_interval(differences: Sequence[float], tested: Tested | None) -> Inter
     """None below ten scenarios, and where nothing moved: that nothing ever can is more than was seen."""
     if tested is None or len(differences) < ENOUGH or not any(differences):
         return None
-    found = stats.bound_mean(differences, tested.level, tested.shown)
+    bounds = stats.bound_mean(differences, tested.level, tested.shown)
     method = "sign-flip-95 of the paired difference, over scenarios, adjusted as p is"
-    return Interval(low=found[0], high=found[1], method=method) if found else None
+    return Interval(low=bounds[0], high=bounds[1], method=method) if bounds else None
 
 
 PairVerdict = Literal["better", "worse", "no-difference-shown", "vanished", "appeared", "not-comparable"]
@@ -283,17 +283,17 @@ def _judge_pair(paired: Paired, gain: float | None, tested: Tested | None) -> Pa
 def _reason(paired: Paired) -> str:
     if paired.absent and paired.lost:
         return ABSENT
-    said = []
+    parts = []
     if paired.pairs and not any(paired.differences):
-        said.append(f"the same in every {'other ' if paired.lost else ''}scenario")
+        parts.append(f"the same in every {'other ' if paired.lost else ''}scenario")
     for word, n in sorted(Counter(paired.lost.values()).items()):
         why = paired.reasons.get(word)
-        said.append(f"had a number in {_count_scenarios(n)} where it has none now: {word}{f' ({why})' if why else ''}")
+        parts.append(f"had a number in {_count_scenarios(n)} where it has none now: {word}{f' ({why})' if why else ''}")
     if paired.retold and not (paired.pairs or paired.lost or paired.gained):
-        said.append("every scenario that measured it tells another story now")
+        parts.append("every scenario that measured it tells another story now")
     if paired.gained:
-        said.append(f"measured in {_count_scenarios(len(paired.gained))} more")
-    return "; ".join(said)
+        parts.append(f"measured in {_count_scenarios(len(paired.gained))} more")
+    return "; ".join(parts)
 
 
 def _count_scenarios(n: int) -> str:

@@ -16,10 +16,10 @@ class Policies(NamedTuple):
     noise: int
 
     @classmethod
-    def of(cls, held: Conditions) -> Policies:
+    def of(cls, conditions: Conditions) -> Policies:
         """The primary ones."""
-        return cls(held.headline_write, held.headline_read, held.headline_noise)
+        return cls(conditions.headline_write, conditions.headline_read, conditions.headline_noise)
 
-    def hold(self, held: Conditions) -> Conditions:
+    def hold(self, conditions: Conditions) -> Conditions:
         """These conditions, as if these policies were the primary ones."""
-        return held.model_copy(update={f"headline_{name}": each for name, each in self._asdict().items()})
+        return conditions.model_copy(update={f"headline_{name}": each for name, each in self._asdict().items()})

@@ -24,7 +24,7 @@ def make_side(run: Side, label: str, name: str) -> Side:
     results = run.results
     assert results is not None, "a baseline file holds no cells"
     row = results.backends.get(label)
-    told = results.model_copy(
+    own_results = results.model_copy(
         update={
             "run": results.run.model_copy(update={"id": label}),
             "cells": tuple(_rename(cell, name) for cell in results.cells if cell.backend == label),
@@ -32,7 +32,7 @@ def make_side(run: Side, label: str, name: str) -> Side:
             "backends": {name: row} if row else {},
         }
     )
-    return Side(baseline.make_baseline(told), told, run.root)
+    return Side(baseline.make_baseline(own_results), own_results, run.root)
 
 
 def list_ladders(run: Side) -> dict[str, list[Side]]:
@@ -40,12 +40,12 @@ def list_ladders(run: Side) -> dict[str, list[Side]]:
 
     A baseline file, which holds no cells, has none.
     """
-    found = defaultdict[str, list[str]](list)
+    labels_by_name = defaultdict[str, list[str]](list)
     for label in run.results.list_tested() if run.results else ():
-        found[RELEASE.sub("", label)].append(label)
+        labels_by_name[RELEASE.sub("", label)].append(label)
     return {
         name: [make_side(run, label, name) for label in sorted(labels, key=_read_release)]
-        for name, labels in sorted(found.items())
+        for name, labels in sorted(labels_by_name.items())
         if len(labels) > 1
     }
 
@@ -89,24 +89,24 @@ class Reading:
     def is_like(self, other: Reading, than: Reading) -> bool | None:
         """Whether a reading is nearer to one than to another; None: it is like neither."""
         if self.value is None:
-            found = [each.word for each in (other, than)].count(self.word)
-            return None if found != 1 else self.word == other.word
+            same_words = [each.word for each in (other, than)].count(self.word)
+            return None if same_words != 1 else self.word == other.word
         if other.value is None or than.value is None:
             return None if other.value is than.value else other.value is not None
         return abs(self.value - other.value) < abs(self.value - than.value)
 
 
-def read_value(made: Baseline, measure: str) -> Reading:
+def read_value(source: Baseline, measure: str) -> Reading:
     """The mean over stories, or what the drill says. A failure counts before a number."""
     points, reasons = list[StoredValue](), dict[str, str]()
-    for row in made.rows:
+    for row in source.rows:
         if row.measure == measure:
             points += row.points
             reasons |= row.reasons
-    for told in made.trust:
-        if told.measure == measure:
-            points.append(told.point)
-            reasons |= told.reasons
+    for trust_row in source.trust:
+        if trust_row.measure == measure:
+            points.append(trust_row.point)
+            reasons |= trust_row.reasons
     if "failed" in points:
         return Reading(None, "failed", reasons.get("failed", ""))
     values = [found for point in points if (found := baseline.value(point)) is not None]

@@ -155,8 +155,8 @@ def _explain_gap(measure: str, then: Played, now: Played) -> str:
     (old, old_row), (new, new_row) = then, now
     if old_row is None or new_row is None:
         return ""
-    if changed := compare_formulas(measure, old, new):
-        return changed
+    if formula_change := compare_formulas(measure, old, new):
+        return formula_change
     if isinstance(old_row, TrustRow) and isinstance(new_row, TrustRow):
         return "" if old_row.cell == new_row.cell else "drilled with another size, seed, k or older release"
     if differs := pairing.judge_comparability(old, new).differs:

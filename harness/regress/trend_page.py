@@ -49,8 +49,8 @@ def _describe_trend(trend: Trend) -> str:
         f"{show(line.backend)} {line.measured[0].shown}, then {line.measured[-1].shown}{_judge(line)}"
         for line in trend.lines[:NAMED]
     ]  # fmt: skip
-    left = len(trend.lines) - len(ends)
-    more = f"; and {words.format_count(left, 'more backend')}" if left > 0 else ""
+    others = len(trend.lines) - len(ends)
+    more = f"; and {words.format_count(others, 'more backend')}" if others > 0 else ""
     return f"In the first and in the last {trend.over}: {'; '.join(ends)}{more}."
 
 

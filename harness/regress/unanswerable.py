@@ -19,8 +19,8 @@ DRILL_OF = {metric.definition.name: metric.drill for metric in trust.METRICS}
 def check(gates: Gates, selection: Selection) -> None:
     """Raises RegressError for the first gate that no number of such a run can answer."""
     for each in gates.placed:
-        if found := next(_explain(each.gate, selection), None):
-            raise RegressError(f"{gates.name}:{each.line}: gate '{each.gate.name}': {found}")
+        if reason := next(_explain(each.gate, selection), None):
+            raise RegressError(f"{gates.name}:{each.line}: gate '{each.gate.name}': {reason}")
 
 
 def _explain(gate: Gate, selection: Selection) -> Iterator[str]:

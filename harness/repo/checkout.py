@@ -18,10 +18,10 @@ from typing import Any, Literal, NamedTuple
 
 from filelock import FileLock
 
-from harness.machine import leftovers
+from harness.machine import leftovers, shortage
 from harness.repo.clone import Clone, borrow, configure
 from harness.repo.history import History
-from harness.repo.series import FixtureError, Series, describe_cause, find_standing, make, read, reason, run_git
+from harness.repo.series import FixtureError, Series, check_room, find_standing, make, read, reason, refuse, run_git
 
 __all__ = ["FixtureError", "Repo", "State", "Trace", "build"]
 
@@ -166,7 +166,12 @@ class Repo:
         """
         with leftovers.make_temporary() as root:
             self._lay(root, commit)
-            yield root
+            try:
+                yield root
+            except Exception:
+                self._require()
+                raise
+            self._require()  # git may have failed in a check, which counts as the job's doing
 
     def check_out(self, commit: str, tree: Path) -> None:
         """Makes a folder a checkout as `worktree` does, or brings the one that is there to another commit. It borrows
@@ -194,10 +199,18 @@ class Repo:
     def _ask(self, *words: str, stdin: bytes = b"", at: Path | None = None, tree: Path | None = None) -> bytes:
         done = run_git(*words, at=at or self.path, stdin=stdin, tree=tree)
         if done.returncode:
+            self._require()
+            if at is not None:  # what is written is a work tree, never this repository
+                check_room(at)
             raise FixtureError(
                 f"fixture {self.name}: git {words[0]} failed: {reason(done)}; delete {self.path}, it is rebuilt"
             )
         return done.stdout
+
+    def _require(self) -> None:
+        """Raises Lacking if it is no longer there."""
+        if not (self.path / "objects").is_dir():  # what every work tree borrows
+            raise shortage.Lacking(f"the cache {self.path} was removed during the run: leave it until the end")
 
     def _read(self, commit: str) -> _Files:
         self.history.contains(commit, commit)  # refuses what is none
@@ -366,9 +379,7 @@ def build(origin: Path | Clone, cache: Path) -> Repo:
                     with FileLock(target.with_name(f".{target.name}.lock"), timeout=_PATIENCE):
                         made = find_standing(target, series) or make(name, folder, series, target)
                 except OSError as error:  # TimeoutError of the lock included
-                    raise FixtureError(
-                        f"fixture {name}: cannot be built in {cache}: {describe_cause(error)}; name a writable folder"
-                    ) from None
+                    refuse(name, cache, error)
             history = History.of_series(name, series, made)
             _opened[target] = Repo(folder.absolute(), target, digest, history, series=series)
         return _opened[target]

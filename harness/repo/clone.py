@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from filelock import FileLock
 
 from harness.machine import files
 from harness.repo.history import History
-from harness.repo.series import MAIN, FixtureError, describe_cause, reason, run_git
+from harness.repo.series import MAIN, FixtureError, check_room, describe_cause, reason, refuse, run_git
 
 URL = re.compile(r"[a-z][a-z0-9+.-]*://.+|[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+:.+")
 SHA1, SHA256 = 40, 64
@@ -95,9 +94,7 @@ def borrow(clone: Clone, cache: Path) -> tuple[Path, History, Sequence[Path]]:
             if remote and run_git("cat-file", "-e", f"{clone.commit}^{{commit}}", at=target).returncode:
                 _fetch(clone, target)
     except OSError as error:  # TimeoutError of the lock included
-        raise FixtureError(
-            f"fixture {clone.name}: cannot be opened in {cache}: {describe_cause(error)}; name a writable folder"
-        ) from None
+        refuse(clone.name, cache, error)
     return target, _read_history(clone, target), _list_borrowed(target)
 
 
@@ -123,7 +120,7 @@ def find_objects(clone: Clone) -> Path:
     path, name = Path(clone.location), f"fixture {clone.name}"
     try:
         folder = find_folders(path)[1]
-        if not ((folder / "objects").is_dir() and (folder / "HEAD").is_file()):
+        if not ((folder / "objects").is_dir() and (folder / "HEAD").exists()):
             around = next((each for each in path.absolute().parents if (each / ".git").exists()), None)
             what = "is no git repository" if path.exists() else "there is no such folder"
             instead = f"the one around it, {around}" if path.is_dir() and around else "a clone, or a URL as https://..."
@@ -170,11 +167,8 @@ def make_directory(clone: Clone, target: Path, objects: Path | None) -> None:
 
 def _write_at_once(file: Path, text: str) -> None:
     """At once, as others may read it."""
-    if file.exists() and file.read_text("utf-8") == text:
-        return
-    with tempfile.NamedTemporaryFile("w", dir=file.parent, prefix=".new-", delete=False, encoding="utf-8") as draft:
-        draft.write(text)
-    Path(draft.name).replace(file)
+    if not file.exists() or file.read_text("utf-8") != text:
+        files.write(file, text)
 
 
 def _fetch(clone: Clone, target: Path) -> None:
@@ -184,6 +178,7 @@ def _fetch(clone: Clone, target: Path) -> None:
         clone.commit, at=target, more={**more, "GIT_SSH_COMMAND": "ssh -o BatchMode=yes"},
     )  # fmt: skip
     if done.returncode:
+        check_room(target)
         raise FixtureError(f"fixture {clone.name}: {clone.location} could not be fetched: {reason(done)}")
 
 

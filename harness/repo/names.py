@@ -59,7 +59,7 @@ def find_commit(location: str, named: str) -> str:
         elif lost:
             why = f"'{parts['name']}' is {start}, which is not there; clone it anew"
     elif parts and parts["name"] in _CHECKED_OUT:
-        why = "its HEAD names no commit; make one, or name one with --commit"
+        why = "its HEAD names no commit; make one, or name another commit"
     raise FixtureError(f"fixture {clone.name}: {location}: {why}")
 
 

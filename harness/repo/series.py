@@ -5,6 +5,7 @@ A sub-folder `<branch>@<NNNN>` holds the series of a branch that starts at main'
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -13,6 +14,10 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
+
+from harness.machine import shortage
+from harness.machine.processes import Killed
 
 MAIN = "main"
 # Nothing of the user's, the system's or the file system's choosing may reach a hash or a work tree.
@@ -129,6 +134,7 @@ def make(name: str, folder: Path, series: Sequence[Series], target: Path) -> lis
         def run(*words: str, tree: Path | None = None) -> bytes:
             done = run_git(*words, at=where, tree=tree)
             if done.returncode:
+                check_room(where.parent)
                 raise FixtureError(f"fixture {name}: git {words[0]} failed: {reason(done)}")
             return done.stdout
 
@@ -161,6 +167,7 @@ def _apply(name: str, folder: Path, one: Series, where: Path, tree: Path) -> Non
     files = [f"{one.folder}{file}" for file, _ in one.patches]
     done = run_git(*_AM, "--", *(str(folder.absolute() / file) for file in files), at=where, tree=tree)
     if done.returncode:
+        check_room(tree)
         at = where / "rebase-apply" / "next"
         file = files[int(at.read_text()) - 1] if at.exists() else files[0]
         raise FixtureError(
@@ -193,17 +200,23 @@ def find_standing(target: Path, series: Sequence[Series]) -> list[list[str]] | N
 def run_git(
     *words: str, at: Path, tree: Path | None = None, stdin: bytes = b"", more: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    """git in the repository `at`, free of anybody's configuration.
+    """git in the repository `at`, free of anybody's configuration. Raises Lacking without git, and Killed.
 
     Args:
         more: Variables that it needs for a server.
     """
     where = {"GIT_DIR": str(at), **({"GIT_WORK_TREE": str(tree)} if tree else {}), **(more or {})}
     environment = {"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT, **where}
+    here = tree or at.anchor or None  # the folder that we were called in may be gone, which git does not bear
     try:
-        return subprocess.run(["git", *words], cwd=tree, env=environment, input=stdin, capture_output=True)
-    except FileNotFoundError:
-        raise FixtureError("git was not found on the PATH; install git 2.31 or newer") from None
+        done = subprocess.run(["git", *words], cwd=here, env=environment, input=stdin, capture_output=True)
+    except FileNotFoundError as error:
+        if error.filename != "git":  # the work tree is gone
+            raise
+        raise shortage.Lacking("git was not found on the PATH; install git 2.31 or newer") from None
+    if -done.returncode in shortage.KILLS:
+        raise Killed(f"git was {shortage.tell_kill(-done.returncode)}")
+    return done
 
 
 def reason(done: subprocess.CompletedProcess[bytes]) -> str:
@@ -216,6 +229,19 @@ def explain(output: bytes, code: int) -> str:
     lines = [line.strip() for line in output.decode("utf-8", "replace").splitlines()]
     complaints = [line for line in lines if line and not line.startswith(("hint:", "When you", "If you"))]
     return "; ".join(complaints[:3]) or f"exit status {code}"
+
+
+def check_room(folder: Path) -> None:
+    """Raises OSError if the disk is full, whatever git said when it could not write there: its words differ."""
+    if shortage.is_short_of_room(folder):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+
+
+def refuse(name: str, cache: Path, error: OSError) -> NoReturn:
+    """Says why nothing can be kept there: what the machine lacks as OSError, the rest as FixtureError."""
+    if shortage.explain_error(error, cache):
+        raise OSError(error.errno, error.strerror, str(cache)) from None
+    raise FixtureError(f"fixture {name}: cannot be kept in {cache}: {describe_cause(error)}; name a writable folder")
 
 
 def describe_cause(error: OSError) -> str:

@@ -164,13 +164,13 @@ def format_line(log: Log) -> str:
     return f"{head} {'  '.join(numbers)}{_describe_failing(faults.of_trial(log))}"
 
 
-def _describe_failing(found: list[Faults]) -> str:
+def _describe_failing(failing: list[Faults]) -> str:
     """How many calls failed that no drill provoked, and the first of them."""
-    own = [each for each in found if not each.provoked]
+    own = [each for each in failing if not each.provoked]
     if not own:
         return ""
-    told = format_count(sum(each.count for each in own), "call")
-    return f"  {told} FAILED: {own[0].kind} in {own[0].op}: {own[0].message[:120]}"
+    calls = format_count(sum(each.count for each in own), "call")
+    return f"  {calls} FAILED: {own[0].kind} in {own[0].op}: {own[0].message[:120]}"
 
 
 def describe_drill(transcript: Transcript) -> str:

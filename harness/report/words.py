@@ -120,8 +120,8 @@ def find_topic(name: str) -> str:
 
 def label(name: str) -> str:
     """A measure as a reader calls it; files and commands have its name, with underscores."""
-    found = metrics.DEFINITIONS.get(name) or trust.DEFINITIONS.get(name)
-    return found.label if found and found.label else name.replace("_", " ")
+    definition = metrics.DEFINITIONS.get(name) or trust.DEFINITIONS.get(name)
+    return definition.label if definition and definition.label else name.replace("_", " ")
 
 
 def describe_others(definition: Definition) -> str:
@@ -139,21 +139,21 @@ UNDATED = ", all memories written with the same date"
 
 def describe_conditions(results: Results) -> str:
     """What was held fixed, in one line."""
-    held = results.run.conditions
+    conditions = results.run.conditions
     contained = " ".join(
         ["", *filter(None, [_describe_contained(results), describe_unsealed(results), describe_reused(results)])]
     )
-    seeds = ", ".join(str(seed) for seed in held.seeds)
+    seeds = ", ".join(str(seed) for seed in conditions.seeds)
     if not results.stories:
-        return make_visible(f"Held fixed: k {held.k}, embedder {held.embedder}, seed {seeds}.{contained}")
-    noise = " and ".join(str(n) for n in held.noise)
+        return make_visible(f"Held fixed: k {conditions.k}, embedder {conditions.embedder}, seed {seeds}.{contained}")
+    noise = " and ".join(str(n) for n in conditions.noise)
     return make_visible(
-        f"Held fixed: k {held.k}, {held.budget:,} tokens of memory text ({held.tokens}), reader {held.reader}, "
-        f"{'' if held.writer == SCRIPTED else f'writer {held.writer}, '}"
-        f"{FED[held.feed]}{', ' if FED[held.feed] else ''}"
-        f"embedder {held.embedder}, write {held.headline_write}, read {held.headline_read}, "
-        f"noise {held.headline_noise} of {noise} played, seed {seeds}{UNDATED if held.undated else ''}"
-        f"{f', up to {held.rounds} rounds a job' if held.rounds > 1 else ''}.{contained}"
+        f"Held fixed: k {conditions.k}, {conditions.budget:,} tokens of memory text ({conditions.tokens}), "
+        f"reader {conditions.reader}, {'' if conditions.writer == SCRIPTED else f'writer {conditions.writer}, '}"
+        f"{FED[conditions.feed]}{', ' if FED[conditions.feed] else ''}"
+        f"embedder {conditions.embedder}, write {conditions.headline_write}, read {conditions.headline_read}, "
+        f"noise {conditions.headline_noise} of {noise} played, seed {seeds}{UNDATED if conditions.undated else ''}"
+        f"{f', up to {conditions.rounds} rounds a job' if conditions.rounds > 1 else ''}.{contained}"
     )
 
 
@@ -188,11 +188,11 @@ def make_visible(text: str, limit: int | None = None, *, lines: bool = False) ->
         lines: Keeps line feeds and tabs.
     """
     shown = text if limit is None else text[:limit]
-    kept = "\n\t" if lines else ""
+    allowed = "\n\t" if lines else ""
     if shown.isascii() and shown.isprintable():
         safe = shown
     else:
-        safe = "".join(c if c in kept or not _is_hidden(c) else f"\u27e8U+{ord(c):04X}\u27e9" for c in shown)
+        safe = "".join(c if c in allowed or not _is_hidden(c) else f"\u27e8U+{ord(c):04X}\u27e9" for c in shown)
     cut = len(text) - len(shown)
     return f"{safe} \u2026 [cut: {len(shown):,} of {len(text):,} characters shown]" if cut else safe
 

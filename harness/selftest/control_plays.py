@@ -29,11 +29,16 @@ TAKEN_AT_WORD: tuple[ReadPolicy, ...] = ("trusting", "newest")
 
 
 class DecisionEnd(NamedTuple):
-    """How one decision ended: what was chosen, where it came from, and what the check saw of it."""
+    """How one decision ended: what was chosen, where it came from, and what the check saw of it.
+
+    Attributes:
+        refused: What a command of the job made the reader give up before.
+    """
 
     value: str | None
     origin: str
     outcome: DecisionOutcome
+    refused: tuple[str, ...] = ()
 
 
 DecisionEnds = Mapping[tuple[str, str], DecisionEnd]
@@ -121,7 +126,7 @@ def _see(proof: ScenarioProof, log: Log) -> PlayedStory:
         for choice in event.choices:
             check = checks[choice.decision]
             outcome = decisions[choice.decision].judge(check.exit, check.value)
-            taken = DecisionEnd(choice.value, choice.origin, outcome)
+            taken = DecisionEnd(choice.value, choice.origin, outcome, choice.refused)
             ends[event.read_policy][event.job, choice.decision] = taken
     recalled = log.list_events(Recalled)
     hits = (hit for event in recalled for hit in log.find_answer(event).hits)
@@ -145,7 +150,9 @@ def check_oracle(proof: ScenarioProof, work_trees: WorkTrees) -> Count:
 
 
 def check_stale_oracle(proof: ScenarioProof, work_trees: WorkTrees) -> Count:
-    """Decisions with a stale option that are stale with only superseded facts in memory."""
+    """Decisions with a stale option that are stale with only superseded facts in memory, unless the job's own commands
+    refuse that.
+    """
     able = [each for each in list_decisions(proof) if any(option.verdict == "stale" for option in each[2].options)]
     return _check_bound(proof, play_scenario(proof, "stale_oracle", work_trees), "stale_oracle", "stale", able)
 
@@ -161,18 +168,33 @@ def _check_bound(
     for _, job, decision in cases:
         seen = {policy: played.ends[policy][job.id, decision.id] for policy in READ_POLICIES}
         key = f"jobs.{job.id}.{decision.id}"
-        wrong = [policy for policy in TAKEN_AT_WORD if seen[policy].outcome != wanted]
+        wrong = [each for each in TAKEN_AT_WORD if not _is_bound(decision, seen[each], wanted)]
         if wrong:
             end = seen[wrong[0]]
             proof.breach(key, f"{name}, {' and '.join(wrong)}: {_describe_end(end)}, not {wanted}")
-        elif misled := [policy for policy in READ_POLICIES if seen[policy].outcome != wanted]:
+        elif misled := [each for each in READ_POLICIES if not _is_bound(decision, seen[each], wanted)]:
             proof.note(key, f"{name}, {' and '.join(misled)}: {_describe_end(seen[misled[0]])}")
         good += not wrong
     return Count(good, len(cases))
 
 
+def _is_bound(decision: Decision, end: DecisionEnd, wanted: DecisionOutcome) -> bool:
+    """Whether it ended as the bound demands, or was so until a command refused it."""
+    return wanted in {end.outcome, *(option.verdict for option in map(decision.option, end.refused) if option)}
+
+
 def _describe_end(taken: DecisionEnd) -> str:
     return f"{taken.outcome} from {taken.origin}"
+
+
+def check_unaided(proof: ScenarioProof, cold: PlayedStory) -> None:
+    """Whoever knows nothing takes the naive way, or what the repository says: else a memory has nothing to prevent."""
+    for _, job, decision in list_decisions(proof):
+        if decision.in_code and decision.naive is None and cold.ends[None][job.id, decision.id].value is None:
+            proof.breach(
+                f"jobs.{job.id}.{decision.id}.naive", "is missing, and the repository tells no option: say what a "
+                "sensible engineer does who knows nothing; it may be a wrong option",
+            )  # fmt: skip
 
 
 def check_nothing(proof: ScenarioProof, work_trees: WorkTrees, cold: PlayedStory, backend: str = "none") -> Count:

@@ -11,7 +11,7 @@ from harness.model.job import Decision, Job
 from harness.model.scenario import Session
 from harness.repo import checks
 from harness.repo.checks import Work, WorkTrees
-from harness.selftest.proof import Count, ScenarioProof
+from harness.selftest.proof import Count, ScenarioProof, Tried
 
 Values = Mapping[str, str | None]
 _ERROR = re.compile(r"\w(Error|Exception)\b|\berror:|^(FAILED|ERROR|FAIL) |not found|no such", re.IGNORECASE)
@@ -85,6 +85,8 @@ def _check_job(proof: ScenarioProof, work_trees: WorkTrees, session: Session, jo
             shown = [_prints_wanted(proof, job, each, when, done, values[each.id]) for each in job.decisions]
             bad |= {each.id for each, holds in zip(job.decisions, shown, strict=True) if not holds}
     for decision in job.decisions:
+        _note_tried(proof, job, decision, "nothing", before)
+        _note_tried(proof, job, decision, "right", after)
         holds = [
             _leaves_open(proof, job, decision, before),
             _prints_wanted(proof, job, decision, "after all right options", after, decision.right.value),
@@ -92,9 +94,22 @@ def _check_job(proof: ScenarioProof, work_trees: WorkTrees, session: Session, jo
         for value in decision.list_values():
             if value != decision.right.value:
                 when, done = f"after the one wrong option '{value}'", do({**right, decision.id: value})
+                _note_tried(proof, job, decision, _name_way(decision, value), done)
                 holds += [_prints_wanted(proof, job, decision, when, done, value), _passes(proof, job, when, done)]
         bad |= {decision.id} if not all(holds) else set()
     return len(job.decisions) - len(bad) if good else 0
+
+
+def _name_way(decision: Decision, value: str) -> str:
+    option = decision.option(value)
+    names = [option.verdict] if option else []
+    return ", ".join([*names, *(["naive"] if decision.naive and decision.naive.value == value else [])])
+
+
+def _note_tried(proof: ScenarioProof, job: Job, decision: Decision, way: str, work: Work) -> None:
+    visible = all(ran.exit == 0 for ran in work.visible) if job.visible else None
+    seen = next(check.value for check in work.checks if check.decision == decision.id)
+    proof.tried.append(Tried(job.id, decision.id, way, visible, seen))
 
 
 def _list_all_wrong(job: Job, right: Values) -> Iterator[tuple[str, Values]]:

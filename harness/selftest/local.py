@@ -16,12 +16,14 @@ from harness.gateway.meter import Meter
 from harness.log.parts import Check
 from harness.log.reader import Log
 from harness.log.transcript import Transcript
+from harness.machine.processes import Killed
 from harness.model.backend import Backend, Declared
 from harness.model.job import Job
 from harness.model.trial import Spec
 from harness.play import controls
 from harness.play.backends import Playable
 from harness.play.store import Handle, InOnePage, WithoutWorkTree
+from harness.play.trouble import AGAIN
 from harness.repo.checkout import Repo
 from harness.repo.checks import Work, WorkTrees
 
@@ -109,6 +111,10 @@ class LocalStores:
     def check(self) -> None:
         """Nobody asks."""
 
+    def find_cut(self) -> str:
+        """Nothing is there to be cut off."""
+        return ""
+
     @contextmanager
     def lend(
         self, playable: Playable, seed: int, folder: Path, older: Playable | None = None
@@ -135,10 +141,13 @@ class PaperWorkTrees(WorkTrees):
 
 
 def require_whole(log: T) -> T:
-    """Raises RuntimeError if it ends because we broke: then it proves nothing."""
-    if not log.final:
-        raise RuntimeError(f"{log.trial.id}: {log.end.fault.message if log.end and log.end.fault else 'it has no end'}")
-    return log
+    """Raises Killed if the machine ended it, and RuntimeError if we broke: then it proves nothing."""
+    if log.final:
+        return log
+    fault = log.end.fault if log.end else None
+    if fault and fault.kind == "machine":
+        raise Killed(f"{log.trial.id}: {fault.message.removesuffix(f'; {AGAIN}')}; nothing is proven: run it again")
+    raise RuntimeError(f"{log.trial.id}: {fault.message if fault else 'it has no end'}")
 
 
 def make_playable(name: str) -> Playable:

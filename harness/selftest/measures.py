@@ -113,10 +113,13 @@ def prove(
     found = dict[str, Reached]()
     processes = jobs or (os.cpu_count() or 1) + 1
     every = len(contenders)
-    measured = map_parts(partial(_measure, bench), contenders, processes, apart=True, anew=True, ahead=every)
-    for contender, reached in zip(contenders, measured, strict=True):
-        found[contender.name] = reached
-        notify(contender.name)
+    try:
+        measured = map_parts(partial(_measure, bench), contenders, processes, apart=True, anew=True, ahead=every)
+        for contender, reached in zip(contenders, measured, strict=True):
+            found[contender.name] = reached
+            notify(contender.name)
+    finally:  # whoever was killed has left its folder where memory is taken by it
+        leftovers.sweep(MEMORY.glob(f"{leftovers.PREFIX}*"))
     rows = _judge(planted, found)
     if renew:
         rows = _judge([faults.renew(row, found[row.fault.name].days, DEFINITIONS, FAMILIES) for row in rows], found)

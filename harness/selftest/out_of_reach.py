@@ -33,17 +33,37 @@ OUT_OF_REACH: Mapping[str, str] = {
         "verdicts: sequences ask what comes back, not what the store says of it"),
     **dict.fromkeys(
         (
-            "NeverAbstains", "DeletedTakePlaces", "PrefersTheSameBeginning", "PrefersTheNewestOfAFile",
+            "NeverAbstains", "NeverAbstainsWithAFilter", "NeverAbstainsInAFile", "NeverAbstainsForAUser",
+            "NeverAbstainsOfThePast", "DeletedTakePlaces", "PrefersTheSameBeginning", "PrefersTheNewestOfAFile",
             "PrefersTheUsersOwn", "IndexesTheFirstChunk", "CutsLongQuestions",
         ),
         "ranking: only membership by own text is judged"),
     **dict.fromkeys(
-        ("CompactionDropsTheEnded", "CompactionLosesTheEnds", "CompactionDropsTheSnapshots"),
+        (
+            "CompactionDropsTheEnded", "CompactionLosesTheEnds", "CompactionDropsTheSnapshots",
+            "CompactionLosesTheKinds",
+        ),
         "sequences compact nothing",
     ),
     **dict.fromkeys(
         ("DemandsTheQuoted", "ReadsFieldsInQuestions", "ExcludesWhatComesAfterNot"),
         "sequences ask by own text and nothing else",
+    ),
+    **dict.fromkeys(
+        ("CutsLongDocuments", "CutsLongDocumentsAtSixteenThousand", "DropsTheMiddleOfLongDocuments"),
+        "sequences write 4,000 characters at most",
+    ),
+    **dict.fromkeys(
+        ("DeletesThenAdds", "AddsThenDeletes", "RewritesTheTextFirst", "RewritesTheFieldsFirst"),
+        "sequences kill between calls",
+    ),
+    **dict.fromkeys(
+        ("ForgetsAllForNoIds", "TakesBeginningsOfIds", "TakesAnEmptyIdForAny"),
+        "sequences use ids that they were given, and one of their shape",
+    ),
+    **dict.fromkeys(
+        ("DropsFullConfidence", "RoundsConfidence", "CutsCommitsAtForty", "TidiesSourcePaths", "StripsRootsOfPaths"),
+        "sequences write short sources and confidences of two digits",
     ),
     "ForgetsItsIndexAfterAWhile": "sequences write to a few scopes",
     **dict.fromkeys(
@@ -70,6 +90,8 @@ OUT_OF_REACH: Mapping[str, str] = {
             "DropsWhatIsNotShown", "LowersOrganisations", "MakesSlugs", "TakesUnderscoresForDashes",
             "FlattensSlashes", "ComparesWords", "KeepsTheEndOfNames", "LeavesOutTheMiddle", "DropsGitSuffix",
             "KnowsHeads", "KnowsRemotes", "DropsBrackets", "StemsNames", "SpellsSharpS", "DotsEveryI", "DropsTildes",
+            "DropsTrailingSlashes", "TurnsBackslashes", "ReadsNamesAsBooleans", "TakesUndefinedForNone", "DropsAts",
+            "EndsNamesAtCommas", "EndsNamesAtSemicolons",
         ),
         NAMES,
     ),
@@ -81,7 +103,10 @@ OUT_OF_REACH: Mapping[str, str] = {
             "DropsMarkdown", "DropsRepeatedLines", "DropsParentheses", "DropsQueries", "TidiesPaths",
             "ShortensDigests", "WritesNumbersAsFloats", "RewritesWithRoundedNumbers",
             "UpdatesTheFirstSentence", "RecallsOneLine", "RestoresWithoutZeros", "CutsSources", "PrefersHttps",
-            "RenumbersLists", "ReserialisesJson",
+            "RenumbersLists", "ReserialisesJson", "SplitsAtUnicodeLines", "FixesMojibake", "DecodesUnicodeEscapes",
+            "TakesTags", "TakesACategory", "EndsAtARule", "DropsFrontMatter", "UnwrapsLinks", "DropsImages",
+            "DropsPrivate", "DropsSpeakers", "DropsSlashComments", "DropsTrailingSlashesOfLinks",
+            "DropsVariationSelectors", "CorrectsSpelling",
         ),
         TEXTS,
     ),
@@ -106,6 +131,9 @@ OUT_OF_REACH: Mapping[str, str] = {
             "RefusesDeletedTexts", "NumbersMarksFromTheRestored", "ErasesFromTheNewestMark",
             "IndexesTheFirstUpdateOnly",
             "UndoesByUpdatingBack", "DeletesOnceMoreOnOpening", "ForgetsAHundred",
+            "SkipsWhatARestoreTookAway", "AcknowledgesWhatARestoreTookAway", "SkipsItUntilReopened",
+            "SkipsUpdatesOfCase", "SkipsUpdatesOfConfidence", "SkipsUpdatesByLength", "RevivesAfterTenDays",
+            "EndedTakePlacesOfAFilter", "MarkLosesTheKind", "ForgottenHeirRevivesTheOld",
         ),
         SELDOM,
     ),

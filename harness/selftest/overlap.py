@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from harness.model.scenario import Learn, Remember
+from harness.model.scenario import Learn, Remember, Session
 from harness.selftest.proof import ScenarioProof
 
 WORD = re.compile(r"[a-z][a-z-]{3,}")
@@ -73,17 +73,17 @@ def judge(rows: Iterable[Leaning]) -> Iterator[str]:
 def measure_leaning(proof: ScenarioProof) -> Leaning:
     """One story; a question that leans is noted where it has no counterpart that leans to the other side."""
     texts = _list_texts(proof)
-    rare = _find_rare([text for own in texts.values() for text in own])
+    rare = find_rare([text for own in texts.values() for text in own])
     sides = {"current": list[str](), "superseded": list[str]()}
     of, picked = 0, 0.0
-    for key, question, fact, before in _list_questions(proof):
+    for _, key, question, fact, before in list_questions(proof):
         if fact not in texts or before not in texts:
             continue
         of += 1
-        picked += _pick(_split_words(question), texts[fact], texts[before])
-        rare_words = _split_words(question) & rare
+        picked += _pick(split_words(question), texts[fact], texts[before])
+        rare_words = split_words(question) & rare
         now, then = (
-            rare_words & {word for text in texts[name] for word in _split_words(text)} for name in (fact, before)
+            rare_words & {word for text in texts[name] for word in split_words(text)} for name in (fact, before)
         )
         if bool(now - then) is not bool(then - now):
             sides["current" if now - then else "superseded"].append(f"{key} ({', '.join(sorted(now ^ then))})")
@@ -102,7 +102,7 @@ def measure_leaning(proof: ScenarioProof) -> Leaning:
 def _pick(asked: set[str], now: Iterable[str], then: Iterable[str]) -> float:
     """1 where the current rule has more of the words for its length, 0 where the one before has, else a half."""
     current, before = (max(len(asked & words) / len(words) ** 0.5 if words else 0.0
-                           for words in map(_split_words, texts)) for texts in (now, then))  # fmt: skip
+                           for words in map(split_words, texts)) for texts in (now, then))  # fmt: skip
     return 1.0 if current > before else 0.5 if current == before else 0.0
 
 
@@ -125,24 +125,26 @@ def _list_texts(proof: ScenarioProof) -> Mapping[str, list[str]]:
     return {**spoken, **found}
 
 
-def _list_questions(proof: ScenarioProof) -> Iterator[tuple[str, str, str, str]]:
-    """Key, question, the fact that answers it, and the one that this replaced."""
+def list_questions(proof: ScenarioProof) -> Iterator[tuple[Session, str, str, str, str]]:
+    """Session, key, question, the fact that answers it, and the one that this replaced."""
     facts = proof.scenario.by_id
-    for _, probe in proof.scenario.probes():
+    for session, probe in proof.scenario.probes():
         for name in probe.gold:
             if before := facts[name].supersedes:
-                yield from ((f"{probe.id}.{stratum}", text, name, before) for stratum, text in probe.ask.phrasings())
-    for _, job in proof.scenario.jobs():
+                yield from (
+                    (session, f"{probe.id}.{stratum}", text, name, before) for stratum, text in probe.ask.phrasings()
+                )
+    for session, job in proof.scenario.jobs():
         for decision in job.decisions:
             if (fact := decision.right.fact) and (before := facts[fact].supersedes):
-                yield f"{job.id}.{decision.id}", decision.question, fact, before
+                yield session, f"{job.id}.{decision.id}", decision.question, fact, before
 
 
-def _find_rare(texts: Iterable[str]) -> set[str]:
-    every = [_split_words(text) for text in texts]
+def find_rare(texts: Iterable[str]) -> set[str]:
+    every = [split_words(text) for text in texts]
     seen = Counter(word for words in every for word in words)
     return {word for word, times in seen.items() if times <= max(1, RARE * len(every))}
 
 
-def _split_words(text: str) -> set[str]:
+def split_words(text: str) -> set[str]:
     return set(WORD.findall(text.casefold())) - ASKING

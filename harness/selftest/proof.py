@@ -27,6 +27,22 @@ class Count(NamedTuple):
         return f"{self.hits}/{self.of}"
 
 
+class Tried(NamedTuple):
+    """One way to take a decision, the others of its job taken right, and what the tests said of it.
+
+    Attributes:
+        way: `nothing`, `naive`, or the verdict of an option.
+        visible: The tests that the repository has pass; None: there are none.
+        seen: What its check printed.
+    """
+
+    job: str
+    decision: str
+    way: str
+    visible: bool | None
+    seen: str | None
+
+
 @dataclass(frozen=True)
 class Breach:
     """Something that a suite must not do: which file, which key of it, and why."""
@@ -49,6 +65,8 @@ class ScenarioProof:
     breaches: list[Breach] = field(default_factory=list)
     notes: list[Breach] = field(default_factory=list)
     """What a reader of the table should know, and no author must change."""
+    tried: list[Tried] = field(default_factory=list)
+    """The ways in which the jobs were done."""
 
     @cached_property
     def canaries(self) -> dict[str, str]:

@@ -25,9 +25,10 @@ from harness.selftest import (
     pool_baselines,
     separability,
     text_checks,
+    transcripts,
 )
 from harness.selftest.local import PaperWorkTrees
-from harness.selftest.proof import Breach, Count, ScenarioProof
+from harness.selftest.proof import Breach, Count, ScenarioProof, Tried
 from tasks import loader
 
 SOLVED = 0.75
@@ -54,6 +55,8 @@ class ScenarioRow:
     noise: Count
     leaning: overlap.Leaning
     """To which side the questions are worded."""
+    heard: transcripts.Heard | None
+    """How its transcripts are worded; None: it has none."""
     cold: Count
     open_: pool_baselines.Pooling
     """The full pool of a store that heeds no scopes."""
@@ -67,6 +70,10 @@ class ScenarioRow:
     """What stores that drop by kind, source, batch or length reach, and the same store that drops nothing."""
     captured: Mapping[str, capture_faults.Lost]
     """Where each faulty capture loses decisions, if sessions are handed over as they were spoken."""
+    tried: Sequence[Tried]
+    """Each way to take each decision."""
+    unaided: control_plays.DecisionEnds
+    """How the decisions end without a memory."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +153,7 @@ def prove_scenario(proof: ScenarioProof, work_trees: WorkTrees) -> ScenarioRow:
     paper, mined = PaperWorkTrees(), proof.scenario.kind == MINED
     cold = control_plays.play_scenario(proof, None, work_trees)
     right = [end.outcome == "right" for end in cold.ends[None].values()]
+    control_plays.check_unaided(proof, cold)
     return ScenarioRow(
         proof.scenario.id,
         proof.scenario.spoken,
@@ -158,6 +166,7 @@ def prove_scenario(proof: ScenarioProof, work_trees: WorkTrees) -> ScenarioRow:
         names=text_checks.check_names(proof),
         noise=text_checks.check_noise(proof),
         leaning=overlap.measure_leaning(proof),
+        heard=transcripts.measure(proof),
         cold=Count(sum(right), len(right)),
         open_=pool_baselines.measure_pool(proof, paper, scoped=False),
         scoped=pool_baselines.measure_pool(proof, paper, scoped=True),
@@ -165,6 +174,8 @@ def prove_scenario(proof: ScenarioProof, work_trees: WorkTrees) -> ScenarioRow:
         told=() if mined else tuple(separability.list_items(proof)),
         cheated={} if mined else cheats.score_cheats(proof),
         captured=capture_faults.list_all_lost(proof) if proof.scenario.spoken else {},
+        tried=proof.tried,
+        unaided=cold.ends[None],
     )
 
 
@@ -175,7 +186,7 @@ def judge(rows: Sequence[ScenarioRow], drawn: pool_baselines.Chance | None) -> I
             "suite", "random", f"an answer was drawn {drawn.drawn} times; {drawn.k} of {drawn.n} by chance are "
             f"{drawn.expected:.0%}",
         )  # fmt: skip
-    spoken = [row.captured for row in rows if row.captured]
+    spoken = [row.captured for row in rows if row.captured and not row.scenario.startswith(f"{MINED}/")]
     yield from (Breach("suite", name, why) for name, why in capture_faults.judge(spoken, len(spoken) >= ENOUGH))
     if len(rows) < ENOUGH or all(each.scenario.startswith(f"{MINED}/") for each in rows):
         return  # nobody wrote traps into a history
@@ -190,6 +201,8 @@ def judge(rows: Sequence[ScenarioRow], drawn: pool_baselines.Chance | None) -> I
             yield Breach("suite", "newest", f"the newest entry of the {name} is wrong in {share(wrong):.0%} of the "
                          f"decisions; at least {MISLED:.0%} are needed")  # fmt: skip
     yield from (Breach("suite", "questions", why) for why in overlap.judge(each.leaning for each in rows))
+    heard = [each.heard for each in rows if each.heard]
+    yield from (Breach("suite", f"transcripts.{key}", why) for key, why in transcripts.judge(heard))
     for key, what in (("head_misleads", "the source at HEAD misleads"), ("only_memory", "only memory knows")):
         if not any(getattr(each.open_, key).hits for each in rows):
             yield Breach("suite", key, f"there is no decision in which {what}")

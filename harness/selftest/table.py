@@ -15,7 +15,7 @@ from harness.model.results import Comparison
 from harness.model.trial import DEFAULT_K, READ_POLICIES
 from harness.report import words
 from harness.report.words import make_plain
-from harness.selftest import bounds, capture_faults, cheats, overlap, separability
+from harness.selftest import bounds, capture_faults, cheats, job_table, overlap, separability, transcripts
 from harness.selftest.pool_baselines import Pooling
 from harness.selftest.proof import Count
 from harness.selftest.suite import ENOUGH, MISLED, SOLVED, ScenarioRow, SelfTest, share, sum_counts
@@ -25,9 +25,15 @@ HEADS = (
 )  # fmt: skip
 
 
-def show(report: SelfTest, out: Console) -> None:
-    """Prints what was proven. Everything is `Text`, so no text of a scenario is taken for markup."""
+def show(report: SelfTest, out: Console, *, with_jobs: bool = False) -> None:
+    """Prints what was proven. Everything is `Text`, so no text of a scenario is taken for markup.
+
+    Args:
+        with_jobs: Also each way to take each decision.
+    """
     out.print(_make_table(report), soft_wrap=False)
+    for row in report.rows if with_jobs else ():
+        job_table.show_ways(row.scenario, row.tried, row.unaided, out)
     for line in ["", *_list_suite(report), *(["", "worth knowing"] if report.notes else []), *map(str, report.notes)]:
         for part in textwrap.wrap(make_plain(line), max(out.width, 80), subsequent_indent="  ") or [""]:
             out.print(Text(part), soft_wrap=True)
@@ -98,6 +104,8 @@ def _list_suite(report: SelfTest) -> list[str]:
         f"{lean.current}, with the one before {lean.superseded}, of {lean.of}; at most {overlap.BOUND:.0%} more with "
         f"one than with the other; who counts words takes the current rule in {lean.picked:g}{judged}"
     )
+    heard = [row.heard for row in rows if row.heard]
+    lines += (f"{line}{judged}" for line in transcripts.describe(heard))
     lines.append(f"more than k = {DEFAULT_K} memories stored: for {_show_share(large)} of the questions of probes")
     small = [f"{row.scenario.partition('/')[2]} {', '.join(row.open_.small)}" for row in rows if row.open_.small]
     if small:

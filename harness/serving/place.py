@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from harness.adapter import Scope, Source
@@ -15,9 +16,11 @@ from harness.repo.clone import URL
 from harness.repo.series import explain
 
 SECONDS = 10
-_OUTSIDE = (b"not a git repository", b"must be run in a work tree")
-"""What git says where no work tree is."""
-_TAIL = re.compile(r"([^/:]+/)?[^/:]+?(?:\.git)?/*$")
+_NONE, _OUTSIDE = b"not a git repository", b"must be run in a work tree"
+"""What git says where no repository is, or one that is damaged; and beside the work tree of one."""
+_ORIGIN = re.compile(r"(?:[^/]*@)?(\[[^]]*\]|[^/:]*)(?::\d*)?/+(.+)")
+"""Host and path of a URL, behind its scheme."""
+_OWNED = re.compile(r"(?!_git/)[^/]+/[^/]+")
 
 
 class PlaceError(ValueError):
@@ -29,8 +32,10 @@ class Place:
     """The checkout around a working folder; outside of one, the folder itself.
 
     Attributes:
-        repo: Owner and name from the origin's URL. Without an origin on a server the name of the folder that holds the
-            repository, which all of its work trees share, and a digest of its path: other folders have that name, too.
+        repo: Owner and name, where the path of the origin's URL is these two: on whatever host, as aliases of ssh and
+            mirrors are the same repository. Any other path is whole and follows its host, without port, as it means
+            something else on another. Without an origin on a server the name of the folder that holds the repository,
+            which all of its work trees share, and a digest of its path: other folders have that name, too.
         branch, commit: None outside of a repository, on a detached head, before the first commit.
     """
 
@@ -44,17 +49,38 @@ class Place:
         return Scope(repo=self.repo, branch=self.branch)
 
     def cite(self, path: str | None, line: int | None) -> Source:
-        """A source at this commit. Raises PlaceError for a path outside of the repository, links followed."""
+        """A source at this commit. Raises PlaceError for a path outside of the repository, links followed, and for what
+        the commit does not hold."""
         if path is None:
+            if line is not None:
+                raise PlaceError(f"line {line} is of no file: say its path, or leave out the line")
             return Source(commit=self.commit)
-        found = Path(os.path.realpath(self.root / path))
-        if not found.is_relative_to(os.path.realpath(self.root)):
+        if not path:
+            raise PlaceError("the path is empty: name a file of the repository, or leave out the path")
+        target = Path(os.path.realpath(self.root / path))
+        if not target.is_relative_to(os.path.realpath(self.root)):
             raise PlaceError(f"{path} is not inside of the repository: cite a file of it, or none")
-        if not found.exists():
+        if not target.exists():
             raise PlaceError(f"{path} is not there: cite a file of the repository, or none")
         if line is not None:
-            self._check_line(found, path, line)
-        return Source(commit=self.commit, path=str(found.relative_to(os.path.realpath(self.root))), line=line)
+            self._check_line(target, path, line)
+        inside = target.relative_to(os.path.realpath(self.root))
+        if self.commit:
+            self._check_commit(target, f"{self.commit}:{'' if inside == Path() else inside}", path, line)
+        return Source(commit=self.commit, path=str(inside), line=line)
+
+    def _check_commit(self, file: Path, blob: str, path: str, line: int | None) -> None:
+        """A line in the middle of edits may have another number there, so that its text is compared."""
+        if _run_git(self.root, "rev-parse", "--verify", "-q", blob) is None:
+            raise PlaceError(f"{path} is not in the last commit: commit it before you cite it, or cite none")
+        if line is None:
+            return
+        done = _run(self.root, "cat-file", "blob", blob)
+        committed_lines = done.stdout.removesuffix(b"\n").split(b"\n")[line - 1 : line] if done else []
+        with file.open("rb") as lines:
+            current = next(islice(lines, line - 1, None), b"")
+        if current.rstrip() not in [each.rstrip() for each in committed_lines]:
+            raise PlaceError(f"line {line} of {path} is not in the last commit as it is: commit it, or cite no line")
 
     @staticmethod
     def _check_line(file: Path, path: str, line: int) -> None:
@@ -76,18 +102,31 @@ def find_place(folder: Path) -> Place:
     Raises PlaceError where there is a repository and git does not read it: its memories would go by another name.
     """
     done = _run(folder, "rev-parse", "--show-toplevel")
-    if done and done.returncode and not any(each in done.stderr for each in _OUTSIDE):
-        raise PlaceError(f"git does not read the repository here: {explain(done.stderr, done.returncode)}")
+    if done and done.returncode and _OUTSIDE not in done.stderr:
+        here = Path(os.path.realpath(folder))
+        there = next((each for each in (here, *here.parents) if os.path.lexists(each / ".git")), None)
+        if there or _NONE not in done.stderr:
+            why = explain(done.stderr, done.returncode)
+            raise PlaceError(f"git does not read the repository here: {why}; mend {there or here}, or work elsewhere")
     root = _read(done)
     if root is None:
         return Place(folder, _name_folder(folder))
     top = Path(root)
     origin = _run_git(top, "remote", "get-url", "origin") or ""
-    tail = _TAIL.search(origin) if URL.fullmatch(origin) and not origin.startswith("file:") else None
-    repo = tail[0].removesuffix("/").removesuffix(".git") if tail else _name_folder(_find_common(top))
+    repo = _name_origin(origin) or _name_folder(_find_common(top))
     return Place(
         top, repo, _run_git(top, "branch", "--show-current"), _run_git(top, "rev-parse", "--verify", "-q", "HEAD")
     )
+
+
+def _name_origin(origin: str) -> str | None:
+    """None: it is on no server."""
+    _, mark, rest = origin.partition("://")
+    found = _ORIGIN.fullmatch(rest if mark else origin.replace(":", "/", 1))
+    if not found or not URL.fullmatch(origin) or origin.startswith("file:"):
+        return None
+    path = "/".join(filter(None, found[2].rstrip("/").removesuffix(".git").split("/")))
+    return path if _OWNED.fullmatch(path) else f"{found[1]}/{path}" if path else None
 
 
 def _find_common(top: Path) -> Path:

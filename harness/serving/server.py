@@ -82,11 +82,11 @@ class MemoryTools:
         ],
     ) -> str:
         """Hand over a session that ends, so that the memory keeps of it what it will. Repository and date are added."""
-        said = [Message(each.role, each.content) for each in messages]
-        _check(*(each.content for each in said))
+        turns = [Message(each.role, each.content) for each in messages]
+        _check(*(each.content for each in turns))
         place, now = self._find_place(), datetime.now(UTC).isoformat()
         scope = Place(place.root, place.repo).scope
-        return self._write(lambda memory: memory.observe(said, scope, now, now))
+        return self._write(lambda memory: memory.observe(turns, scope, now, now))
 
     def recall(
         self,
@@ -96,13 +96,13 @@ class MemoryTools:
         """Ask the memory about this repository and branch; the best come first."""
         _check(query)
         scope = self._find_place().scope
-        return self._ask(lambda memory: _show(memory.recall(query, scope, k, datetime.now(UTC).isoformat())))
+        return self._ask(lambda memory: show(memory.recall(query, scope, k, datetime.now(UTC).isoformat())))
 
     def list(self) -> str:
         """All memories of this repository, and those of the current branch."""
         place = self._find_place()
         scopes = dict.fromkeys((Place(place.root, place.repo).scope, place.scope))
-        return self._ask(lambda memory: _show(_drop_doubles(hit for scope in scopes for hit in memory.entries(scope))))
+        return self._ask(lambda memory: show(_drop_doubles(hit for scope in scopes for hit in memory.entries(scope))))
 
     def forget(
         self,
@@ -115,11 +115,11 @@ class MemoryTools:
         place = self._find_place()
 
         def delete(memory: RemoteMemory) -> str:
-            gone = dict.fromkeys(ids, False)
+            deleted = dict.fromkeys(ids, False)
             for scope in dict.fromkeys((Place(place.root, place.repo).scope, place.scope)):
-                left = [name for name, done in gone.items() if not done]
-                gone.update(zip(left, memory.forget(scope, left) if left else [], strict=True))
-            return "\n".join(f"{name}: {'deleted' if done else 'not found'}" for name, done in gone.items())
+                missing = [name for name, done in deleted.items() if not done]
+                deleted.update(zip(missing, memory.forget(scope, missing) if missing else [], strict=True))
+            return "\n".join(f"{name}: {'deleted' if done else 'not found'}" for name, done in deleted.items())
 
         return self._ask(delete)
 
@@ -164,9 +164,9 @@ def serve(store: OpenStore, folder: Path) -> None:
 
 def make_server(tools: Iterable[Callable[..., str]], version: str) -> MCPServer[None]:
     """An MCP server with these tools, named and explained by themselves."""
-    made = [_refuse_unknown(Tool.from_function(tool, structured_output=False)) for tool in tools]
+    checked_tools = [_refuse_unknown(Tool.from_function(tool, structured_output=False)) for tool in tools]
     # Beside a text, some programs would show their model the same as JSON, some that alone: hence no structured output.
-    return MCPServer("coldwarm", instructions=INSTRUCTIONS, version=version, log_level="ERROR", tools=made)
+    return MCPServer("coldwarm", instructions=INSTRUCTIONS, version=version, log_level="ERROR", tools=checked_tools)
 
 
 def _refuse_unknown(tool: Tool) -> Tool:
@@ -190,5 +190,7 @@ def _drop_doubles(hits: Iterable[Hit]) -> Sequence[Hit]:
     return [*{hit.memory_id: hit for hit in hits}.values()]
 
 
-def _show(hits: Sequence[Hit]) -> str:
-    return "\n".join(f"{render(hit.text, hit)} [{hit.memory_id}]" for hit in hits) or "Nothing is known."
+def show(hits: Sequence[Hit]) -> str:
+    """A memory begins at the start of a line, and nothing else does: no text passes for a second memory."""
+    rows = (f"{render(hit.text, hit)} [{hit.memory_id}]".splitlines() for hit in hits)
+    return "\n".join("\n  ".join(row) for row in rows) or "Nothing is known."

@@ -55,9 +55,9 @@ class Captured(Model):
 
 
 def count(events: Sequence[Event], meter: Meter) -> Captured:
-    [began], fed, asked = _take(events, Began), _take(events, Fed), _take(events, Asked)
+    [began], fed, questions = _take(events, Began), _take(events, Fed), _take(events, Asked)
     seen = {each.when: each for each in _take(events, Seen)}
-    told, left = seen.get("told"), seen.get("deleted")
+    stored, remaining = seen.get("told"), seen.get("deleted")
     faults = [fault for event in events if (fault := getattr(event, "fault", None))]
     chat = meter.chat().values()
     return Captured(
@@ -68,19 +68,19 @@ def count(events: Sequence[Event], meter: Meter) -> Captured:
         sessions=began.sessions,
         told=sum(each.ids is not None for each in fed),
         memories=len({name for each in fed for name in each.ids or ()}),
-        asked=len(asked),
-        found=sum(each.found for each in asked),
+        asked=len(questions),
+        found=sum(each.found for each in questions),
         tokens=sum(each.tokens for each in fed),
         embedded=sum(each.tokens for each in meter.counts().values()),
         prompt=sum(each.prompt for each in chat),
         completion=sum(each.completion for each in chat),
         seconds_told=round(sum(each.took or 0 for each in fed), 3),
-        seconds_asked=round(sum(each.took or 0 for each in asked), 3),
-        bytes=told.bytes if told else None,
+        seconds_asked=round(sum(each.took or 0 for each in questions), 3),
+        bytes=stored.bytes if stored else None,
         secrets_told=len({name for each in fed for name in each.secrets}),
-        secrets_brought=len({name for each in asked for name in each.secrets}),
-        secrets_stored=len(told.secrets) if told else None,
-        secrets_left=len(left.secrets) if left else None,
+        secrets_brought=len({name for each in questions for name in each.secrets}),
+        secrets_stored=len(stored.secrets) if stored else None,
+        secrets_left=len(remaining.secrets) if remaining else None,
         unseen=next((each.problem for each in seen.values() if each.problem), None),
         faults=tuple(sorted({f"{fault.op} {fault.kind}: {fault.message}"[:300] for fault in faults})),
     )
@@ -90,8 +90,8 @@ def _take(events: Sequence[Event], kind: type[E]) -> list[E]:
     return [event for event in events if isinstance(event, kind)]
 
 
-def list_lines(found: Sequence[Captured]) -> Iterator[str]:
-    for each in found:
+def list_lines(captures: Sequence[Captured]) -> Iterator[str]:
+    for each in captures:
         yield (
             f"{each.backend}: sessions captured: {each.told:,} of {each.sessions:,}; memories: {each.memories:,}; "
             f"messages of users that come back among {K}, asked for in their own words: {each.found:,} of "
@@ -109,13 +109,15 @@ def list_lines(found: Sequence[Captured]) -> Iterator[str]:
 
 def _tell_secrets(each: Captured) -> str:
     stored = "not searched" if each.secrets_stored is None else f"{each.secrets_stored:,} in its bytes"
-    left = "its deletion was not tried" if each.secrets_left is None else f"{each.secrets_left:,} left after deletion"
+    remaining = (
+        "its deletion was not tried" if each.secrets_left is None else f"{each.secrets_left:,} left after deletion"
+    )
     unseen = f" (not all could be searched: {each.unseen})" if each.unseen else ""
-    return f"{each.secrets_brought:,} brought back, {stored}, {left}{unseen}"
+    return f"{each.secrets_brought:,} brought back, {stored}, {remaining}{unseen}"
 
 
-def write(out: Path, found: Sequence[Captured]) -> Path:
-    data: dict[str, Any] = {"schema": 1, "k": K, "backends": [each.model_dump(mode="json") for each in found]}
+def write(out: Path, captures: Sequence[Captured]) -> Path:
+    data: dict[str, Any] = {"schema": 1, "k": K, "backends": [each.model_dump(mode="json") for each in captures]}
     path = out / "captured.json"
     files.write(path, json.dumps(data, indent=1) + "\n")
     return path

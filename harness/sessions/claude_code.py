@@ -13,10 +13,10 @@ from harness.sessions.recorded import (
     OTHER_FORM,
     SUB_AGENT,
     THINKING,
-    Answered,
-    Called,
     Found,
-    Said,
+    ToolRequest,
+    ToolResponse,
+    Utterance,
     as_dict,
     as_list,
     as_text,
@@ -71,12 +71,12 @@ class ClaudeCodeReader:
             if role == "user" and text.lstrip().startswith(_MARKS):
                 found.skip(INSTRUCTIONS)
             else:
-                found.add(session, Said(role, text))
+                found.add(session, Utterance(role, text))
         elif kind == "tool_use" and role == "assistant":
             arguments = json.dumps(block.get("input"), ensure_ascii=False)
-            found.add(session, Called(as_text(block.get("id")), as_text(block.get("name")), arguments))
+            found.add(session, ToolRequest(as_text(block.get("id")), as_text(block.get("name")), arguments))
         elif kind == "tool_result" and role == "user":
-            found.add(session, Answered(as_text(block.get("tool_use_id")), self._tell(block.get("content"))))
+            found.add(session, ToolResponse(as_text(block.get("tool_use_id")), self._tell(block.get("content"))))
         else:
             reasons = {"thinking": THINKING, "redacted_thinking": THINKING, "image": MEDIA, "document": MEDIA}
             found.skip(reasons.get(as_text(kind), OTHER_FORM))

@@ -16,10 +16,10 @@ from harness.sessions.recorded import (
     NO_MESSAGE,
     OTHER_FORM,
     THINKING,
-    Answered,
-    Called,
     Found,
-    Said,
+    ToolRequest,
+    ToolResponse,
+    Utterance,
     as_dict,
     as_list,
     as_text,
@@ -65,16 +65,16 @@ class CodexReader:
         else:
             self.found.skip(NO_MESSAGE)
 
-    def _read_heading(self, said: dict[str, Any]) -> None:
+    def _read_heading(self, heading: dict[str, Any]) -> None:
         """Of the first one: a session that goes on from another one repeats the other's."""
         if self._named:
             return
         self._named = True
-        self._session = as_text(said.get("id")) or self._session
-        git = as_dict(said.get("git"))
+        self._session = as_text(heading.get("id")) or self._session
+        git = as_dict(heading.get("git"))
         self.found.heading(self._session).fill(
-            at=read_time(said.get("timestamp")),
-            cwd=said.get("cwd"),
+            at=read_time(heading.get("timestamp")),
+            cwd=heading.get("cwd"),
             branch=git.get("branch"),
             commit=git.get("commit_hash"),
             remote=git.get("repository_url"),
@@ -86,31 +86,33 @@ class CodexReader:
         if kind == "message":
             self._read_message(item)
         elif kind in ("function_call", "custom_tool_call"):
-            said = item.get("arguments" if kind == "function_call" else "input")
-            found.add(self._session, Called(call, name, said if isinstance(said, str) else _spell(said)))
+            arguments = item.get("arguments" if kind == "function_call" else "input")
+            found.add(
+                self._session, ToolRequest(call, name, arguments if isinstance(arguments, str) else _spell(arguments))
+            )
         elif kind == "local_shell_call":
-            found.add(self._session, Called(call, "shell", _spell(item.get("action"))))
+            found.add(self._session, ToolRequest(call, "shell", _spell(item.get("action"))))
         elif kind.endswith("_call_output"):
-            found.add(self._session, Answered(call, self._tell(item.get("output"))))
+            found.add(self._session, ToolResponse(call, self._join_texts(item.get("output"))))
         else:
             found.skip(THINKING if kind == "reasoning" else OTHER_FORM)
 
     def _read_message(self, item: dict[str, Any]) -> None:
-        role, text = item.get("role"), self._tell(item.get("content"))
+        role, text = item.get("role"), self._join_texts(item.get("content"))
         if role == "user" and not text.lstrip().startswith(_CONTEXT):
-            self.found.add(self._session, Said("user", text))
+            self.found.add(self._session, Utterance("user", text))
         elif role == "assistant":
-            self.found.add(self._session, Said("assistant", text))
+            self.found.add(self._session, Utterance("assistant", text))
         else:
             self.found.skip(INSTRUCTIONS if role in ("user", "system", "developer") else OTHER_FORM)
 
-    def _tell(self, said: Any) -> str:
+    def _join_texts(self, content: Any) -> str:
         """A text, texts in a list, or an object of either; older ones are JSON in a text."""
-        if isinstance(said, str):
-            return _unwrap(said)
-        if isinstance(said, dict):
-            return self._tell(said.get("content") or said.get("output") or "")
-        blocks = [as_dict(each) for each in as_list(said)]
+        if isinstance(content, str):
+            return _unwrap(content)
+        if isinstance(content, dict):
+            return self._join_texts(content.get("content") or content.get("output") or "")
+        blocks = [as_dict(each) for each in as_list(content)]
         self.found.skip(MEDIA, sum(each.get("type") in ("input_image", "output_image") for each in blocks))
         return "\n".join(as_text(each.get("text")) for each in blocks if each.get("type") in _TEXTS)
 

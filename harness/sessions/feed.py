@@ -194,9 +194,9 @@ class _Feeder(StoreSession[Handle]):
                 self._questions.append(Question(f"{entry.id}#{number}", scope, at, text, signs))
         call: Callable[[Handle], tuple[str, ...]]
         if self._feed == "native":
-            said = list_said(session, self._stand_ins)
-            texts = [f"{each.role}: {each.content}" for each in said]
-            call = lambda memory: memory.observe(said, scope, at, entry.id).ids  # noqa: E731
+            messages = list_said(session, self._stand_ins)
+            texts = [f"{each.role}: {each.content}" for each in messages]
+            call = lambda memory: memory.observe(messages, scope, at, entry.id).ids  # noqa: E731
         else:
             chunks = cut_transcript(session, (), self._stand_ins)
             texts = [chunk.text for chunk in chunks]

@@ -18,10 +18,10 @@ from harness.sessions.recorded import (
     OTHER_FORM,
     SUB_AGENT,
     THINKING,
-    Answered,
-    Called,
     Found,
-    Said,
+    ToolRequest,
+    ToolResponse,
+    Utterance,
     as_dict,
     as_list,
     as_text,
@@ -53,19 +53,21 @@ class Parts:
                 if role == "user" and text.lstrip().startswith(_CONTEXT):
                     self._found.skip(INSTRUCTIONS)
                 else:
-                    self._found.add(session, Said(role, text))
+                    self._found.add(session, Utterance(role, text))
             else:
                 self._found.skip(MEDIA if "inlineData" in part or "fileData" in part else OTHER_FORM)
 
     def call(self, session: str, name: str, tool: str, arguments: Any) -> None:
         if self._is_new("call", session, name):
-            self._found.add(session, Called(name, tool, json.dumps(arguments, ensure_ascii=False)))
+            self._found.add(session, ToolRequest(name, tool, json.dumps(arguments, ensure_ascii=False)))
 
     def _answer(self, session: str, answer: dict[str, Any]) -> None:
-        name, said = as_text(answer.get("id")), as_dict(answer.get("response"))
-        text = next((said[key] for key in ("output", "error") if isinstance(said.get(key), str)), None)
+        name, response = as_text(answer.get("id")), as_dict(answer.get("response"))
+        text = next((response[key] for key in ("output", "error") if isinstance(response.get(key), str)), None)
         if self._is_new("answer", session, name):
-            self._found.add(session, Answered(name, json.dumps(said, ensure_ascii=False) if text is None else text))
+            self._found.add(
+                session, ToolResponse(name, json.dumps(response, ensure_ascii=False) if text is None else text)
+            )
 
     def _is_new(self, kind: str, session: str, name: str) -> bool:
         known = (kind, session, name) in self._known
@@ -77,8 +79,8 @@ class GeminiCli:
     name = "gemini-cli"
 
     def claims(self, value: Any) -> bool:
-        told = as_dict(value)
-        return isinstance(told.get("sessionId"), str) and isinstance(told.get("projectHash"), str)
+        record = as_dict(value)
+        return isinstance(record.get("sessionId"), str) and isinstance(record.get("projectHash"), str)
 
     def open(self, file: Path) -> GeminiReader:
         return GeminiReader(self.name, file)
@@ -90,16 +92,16 @@ class GeminiReader:
         self._parts, self._said, self._silent = Parts(self.found), set[tuple[str, str]](), False
 
     def read(self, value: Any) -> None:
-        told = as_dict(value)
-        if isinstance(told.get("projectHash"), str):
-            self._session = as_text(told.get("sessionId"))
-            self._silent = told.get("kind", "main") != "main"
+        record = as_dict(value)
+        if isinstance(record.get("projectHash"), str):
+            self._session = as_text(record.get("sessionId"))
+            self._silent = record.get("kind", "main") != "main"
             if self._silent:
                 self.found.skip(f"a session {SUB_AGENT}")
             elif self._session:
-                self.found.heading(self._session).fill(at=read_time(told.get("startTime")), cwd=self._find_folder())
-        more = told.get("messages", as_dict(told.get("$set")).get("messages"))
-        for each in map(as_dict, more if isinstance(more, list) else [told] if "id" in told else []):
+                self.found.heading(self._session).fill(at=read_time(record.get("startTime")), cwd=self._find_folder())
+        more = record.get("messages", as_dict(record.get("$set")).get("messages"))
+        for each in map(as_dict, more if isinstance(more, list) else [record] if "id" in record else []):
             self._read_message(each)
 
     def _find_folder(self) -> str:

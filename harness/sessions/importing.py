@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 from harness.machine import files
 from harness.machine.documents import DocumentError
 from harness.model.trial import digest
+from harness.report.words import format_count
+from harness.secrets.detector import Secrets, TooManyError
 from harness.sessions import opencode, place, transcript, values
 from harness.sessions.claude_code import ClaudeCode
 from harness.sessions.codex import Codex
@@ -27,8 +29,8 @@ from harness.sessions.gemini import GeminiCli, QwenCode
 from harness.sessions.messages import Messages, MiniSweAgent
 from harness.sessions.opencode import Opencode
 from harness.sessions.recorded import NO_MESSAGE, Form, Found, Heading, Part, Reader
-from harness.sessions.secrets import Secrets, TooManyError
 from harness.sessions.spans import Spans
+from tasks import transcripts
 
 FORMS: Sequence[Form] = (
     QwenCode(),
@@ -97,18 +99,17 @@ def run(paths: Sequence[Path], folder: Path) -> Imported:
             (draft / "sessions").mkdir()
             for source in sources:
                 imported.listed.append(_import(source, secrets, draft, imported.entries))
-            imported.secrets, imported.cut = len(secrets), secrets.cut
             if not imported.entries:
                 raise SessionsError(_tell_nothing(imported))
-            _write_lists(imported, draft)
+            _write_lists(imported, secrets, draft)
     except TooManyError as error:
         raise SessionsError(str(error)) from None
     return imported
 
 
 def _tell_nothing(imported: Imported) -> str:
-    reasons = ", ".join(f"{count:,} times {reason}" for reason, count in imported.left_out.most_common(3))
-    return f"nothing that can be kept in {len(imported.listed):,} files: {reasons or 'there is no file'}"
+    reasons = "; ".join(f"{reason}: {count:,}" for reason, count in imported.left_out.most_common(3))
+    return f"nothing that can be kept in {format_count(len(imported.listed), 'file')} ({reasons or 'there is none'})"
 
 
 # --- files ---
@@ -215,7 +216,7 @@ def _list_texts(source: Source) -> Iterator[str]:
 
 
 def _import(source: Source, secrets: Secrets, folder: Path, entries: dict[str, Entry]) -> Listed:
-    listed = Listed(secrets.redact(_show(source.path)), source.size)
+    listed = Listed(_show(source.path), source.size)
     headings: dict[str, Heading] = {}
     room = folder / "new"
     room.mkdir()
@@ -273,7 +274,7 @@ class _Writing:
                 number = len(parts) + 1
                 entry = entry.model_copy(update={"id": _name_part(parts[0].id, number), "part": number})
             parts.append(entry)
-            (self._room / f"{entry.id}.toml").write_text(transcript.write(messages), "utf-8")
+            (self._room / f"{entry.id}.toml").write_text(transcripts.write(messages), "utf-8")
 
 
 def _name_part(session: str, number: int) -> str:
@@ -321,9 +322,12 @@ def _describe(source: Source, heading: Heading, messages: int, secrets: Secrets)
     )
 
 
-def _write_lists(imported: Imported, folder: Path) -> None:
+def _write_lists(imported: Imported, secrets: Secrets, folder: Path) -> None:
+    for each in imported.listed:
+        each.path = secrets.redact(each.path)
+    imported.secrets, imported.cut = len(secrets), secrets.cut
     ordered = sorted(imported.entries.values(), key=lambda entry: (entry.at, entry.id))
     index = Index(schema=1, secrets=imported.secrets, sessions=tuple(ordered))
     (folder / "sessions.json").write_text(index.model_dump_json(by_alias=True, indent=1) + "\n", "utf-8")
-    told = {"files": [*map(vars, imported.listed)], "left_out": dict(imported.left_out.most_common())}
-    (folder / "read.json").write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+    summary = {"files": [*map(vars, imported.listed)], "left_out": dict(imported.left_out.most_common())}
+    (folder / "read.json").write_text(json.dumps(summary, indent=1) + "\n", "utf-8")

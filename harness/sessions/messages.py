@@ -12,10 +12,10 @@ from harness.sessions.recorded import (
     MEDIA,
     NO_MESSAGE,
     OTHER_FORM,
-    Answered,
-    Called,
     Found,
-    Said,
+    ToolRequest,
+    ToolResponse,
+    Utterance,
     as_dict,
     as_list,
     as_text,
@@ -74,10 +74,10 @@ class MessagesReader:
         else:
             self._read_message(self._path, as_dict(value))
 
-    def _fill(self, session: str, said: dict[str, Any]) -> None:
-        about = as_dict(said.get("metadata")) | as_dict(said.get("extra")) | said
+    def _fill(self, session: str, record: dict[str, Any]) -> None:
+        about = as_dict(record.get("metadata")) | as_dict(record.get("extra")) | record
         at = _read_first_time(about)
-        config = as_dict(as_dict(said.get("info")).get("config"))  # of mini-swe-agent
+        config = as_dict(as_dict(record.get("info")).get("config"))  # of mini-swe-agent
         about = {"cwd": as_dict(config.get("environment")).get("cwd")} | about
         known = {key: about.get(key) for key in ("cwd", "branch", "commit")}
         self.found.heading(session).fill(at=at, remote=about.get("repository"), **known)
@@ -87,15 +87,15 @@ class MessagesReader:
         found.at = _read_first_time(message)
         text = self._tell(message.get("content"))
         if role == "user":
-            found.add(session, Said("user", text))
+            found.add(session, Utterance("user", text))
         elif role == "assistant":
-            found.add(session, Said("assistant", text))
+            found.add(session, Utterance("assistant", text))
             for each in as_list(message.get("tool_calls")):
                 self._call(session, as_text(as_dict(each).get("id")), as_dict(as_dict(each).get("function")))
             if isinstance(message.get("function_call"), dict):
                 self._call(session, as_text(message["function_call"].get("name")), message["function_call"])
         elif role in ("tool", "function"):
-            found.add(session, Answered(as_text(message.get("tool_call_id") or message.get("name")), text))
+            found.add(session, ToolResponse(as_text(message.get("tool_call_id") or message.get("name")), text))
         else:
             known = {**dict.fromkeys(_ROLES, INSTRUCTIONS), "exit": NO_MESSAGE}
             found.skip(known.get(as_text(role), OTHER_FORM if "role" in message else NO_MESSAGE))
@@ -103,9 +103,9 @@ class MessagesReader:
             self._fill(session, message)
 
     def _call(self, session: str, name: str, function: dict[str, Any]) -> None:
-        said = function.get("arguments")
-        arguments = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-        self.found.add(session, Called(name, as_text(function.get("name")), arguments))
+        value = function.get("arguments")
+        arguments = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        self.found.add(session, ToolRequest(name, as_text(function.get("name")), arguments))
 
     def _tell(self, content: Any) -> str:
         if isinstance(content, str):

@@ -23,10 +23,10 @@ from harness.sessions.recorded import (
     OTHER_FORM,
     SUB_AGENT,
     THINKING,
-    Answered,
-    Called,
     Found,
-    Said,
+    ToolRequest,
+    ToolResponse,
+    Utterance,
     as_dict,
     as_list,
     as_text,
@@ -78,7 +78,7 @@ def _read_rows(link: sqlite3.Connection, wrong: Counter[str]) -> Iterator[Any]:
     link.text_factory = bytes
     sessions = link.execute("select id, parent_id, directory, time_created from session order by time_created, id")
     for id_, parent, directory, created in sessions:
-        told = {
+        info = {
             "id": _read_text(id_),
             "parentID": _read_text(parent),
             "directory": _read_text(directory),
@@ -90,7 +90,7 @@ def _read_rows(link: sqlite3.Connection, wrong: Counter[str]) -> Iterator[Any]:
             message = _parse(data, wrong)
             parts = link.execute("select data from part where message_id = ? order by id", [_read_text(name)])
             listed = [_parse(each, wrong) for (each,) in parts]
-            yield {"info": told, "messages": [{"info": message, "parts": listed}]}
+            yield {"info": info, "messages": [{"info": message, "parts": listed}]}
 
 
 def _read_text(value: Any) -> Any:
@@ -108,8 +108,8 @@ def _parse(data: Any, wrong: Counter[str]) -> Any:
 def _is_exported(value: Any) -> bool:
     """An object with the session's record and messages, whose roles stand in records of their own."""
     messages = as_dict(value).get("messages")
-    named = isinstance(as_dict(as_dict(value).get("info")).get("id"), str)
-    return named and isinstance(messages, list) and not any("role" in as_dict(each) for each in messages)
+    has_id = isinstance(as_dict(as_dict(value).get("info")).get("id"), str)
+    return has_id and isinstance(messages, list) and not any("role" in as_dict(each) for each in messages)
 
 
 def _is_session(value: Any) -> bool:
@@ -131,8 +131,8 @@ class OpencodeReader:
         else:
             at = read_time(as_dict(info.get("time")).get("created"))
             self.found.heading(session).fill(at=at, cwd=info.get("directory"))
-            told = self._list_exported(value) if _is_exported(value) else self._list_stored(session)
-            for message, parts in told:
+            messages = self._list_exported(value) if _is_exported(value) else self._list_stored(session)
+            for message, parts in messages:
                 self._read_message(session, message, parts)
 
     def _list_exported(self, value: Any) -> Iterator[tuple[dict[str, Any], list[Any]]]:
@@ -166,7 +166,7 @@ class OpencodeReader:
             if part.get("synthetic") is True or part.get("ignored") is True:
                 self.found.skip(INSTRUCTIONS)
             elif kind == "text":
-                self.found.add(session, Said(role, as_text(part.get("text"))))
+                self.found.add(session, Utterance(role, as_text(part.get("text"))))
             elif kind == "tool":
                 self._read_tool(session, part)
             elif kind not in _SILENT:
@@ -175,7 +175,7 @@ class OpencodeReader:
     def _read_tool(self, session: str, part: dict[str, Any]) -> None:
         state, call = as_dict(part.get("state")), as_text(part.get("callID"))
         arguments = json.dumps(state.get("input", {}), ensure_ascii=False)
-        self.found.add(session, Called(call, as_text(part.get("tool")), arguments))
-        said = state.get("output") if state.get("status") == "completed" else state.get("error")
-        if isinstance(said, str):
-            self.found.add(session, Answered(call, said))
+        self.found.add(session, ToolRequest(call, as_text(part.get("tool")), arguments))
+        output = state.get("output") if state.get("status") == "completed" else state.get("error")
+        if isinstance(output, str):
+            self.found.add(session, ToolResponse(call, output))

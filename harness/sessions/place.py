@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 
 from harness.machine import files
+from harness.machine.shortage import Lacking
 from harness.repo.clone import Clone, find_folders, find_objects, make_directory
 from harness.repo.names import find_commit
 from harness.repo.series import FixtureError, run_git
@@ -74,7 +75,7 @@ def _find_newest(root: Path, branch: str, at: datetime) -> str:
     tip = _find_tip(root, branch)
     if not tip:
         return ""
-    with suppress(FixtureError, OSError), tempfile.TemporaryDirectory() as folder:
+    with suppress(FixtureError, Lacking, OSError), tempfile.TemporaryDirectory() as folder:
         clone = Clone(str(root), tip)
         make_directory(clone, Path(folder), find_objects(clone))
         done = run_git("rev-list", "-1", f"--before={at.isoformat()}", tip, "--", at=Path(folder))
@@ -86,5 +87,5 @@ def _find_newest(root: Path, branch: str, at: datetime) -> str:
 def _find_tip(root: Path, branch: str) -> str:
     try:
         return find_commit(str(root), branch)
-    except (FixtureError, OSError, ValueError):
+    except (FixtureError, Lacking, OSError, ValueError):
         return ""

@@ -21,7 +21,7 @@ OTHER_FORM = "a message of another form"
 
 
 @dataclass(frozen=True)
-class Said:
+class Utterance:
     """A text of the user's or the model's. `at`: when, if that is recorded."""
 
     role: Literal["user", "assistant"]
@@ -30,7 +30,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Called:
+class ToolRequest:
     """A tool was called; `arguments` are JSON, or a text."""
 
     id: str
@@ -39,14 +39,14 @@ class Called:
 
 
 @dataclass(frozen=True)
-class Answered:
+class ToolResponse:
     """What a tool said to a call."""
 
     id: str
     text: str
 
 
-Part: TypeAlias = Said | Called | Answered
+Part: TypeAlias = Utterance | ToolRequest | ToolResponse
 
 
 @dataclass
@@ -94,7 +94,7 @@ class Found:
         return self.headings.setdefault(session, Heading(self.program, session))
 
     def add(self, session: str, part: Part) -> None:
-        if isinstance(part, Said):
+        if isinstance(part, Utterance):
             if not part.text.strip():
                 return
             part = replace(part, at=self.at)

@@ -20,10 +20,10 @@ from harness.sessions.recorded import (
     NO_MESSAGE,
     OTHER_FORM,
     THINKING,
-    Answered,
-    Called,
     Found,
-    Said,
+    ToolRequest,
+    ToolResponse,
+    Utterance,
     as_dict,
     as_list,
     as_text,
@@ -61,16 +61,16 @@ class SpansReader:
                 self._read_span(span, resource)
 
     def _read_span(self, span: dict[str, Any], resource: dict[str, Any]) -> None:
-        told = _read_attributes(span.get("attributes"))
+        attributes = _read_attributes(span.get("attributes"))
         for event in as_list(span.get("events")):
-            told = _read_attributes(as_dict(event).get("attributes")) | told
-        given, made = (_parse(told.get(key)) for key in (INPUT, OUTPUT))
-        session = as_text(told.get("gen_ai.conversation.id")) or as_text(span.get("traceId"))
-        if not session or not (given or made):
+            attributes = _read_attributes(as_dict(event).get("attributes")) | attributes
+        inputs, outputs = (_parse_messages(attributes.get(key)) for key in (INPUT, OUTPUT))
+        session = as_text(attributes.get("gen_ai.conversation.id")) or as_text(span.get("traceId"))
+        if not session or not (inputs or outputs):
             self.found.skip("a span without messages" if session else NO_MESSAGE)
             return
         self.found.at = at = read_time(span.get("startTimeUnixNano"))
-        for message in self._list_new(session, given, made):
+        for message in self._list_new(session, inputs, outputs):
             self._read_message(session, as_dict(message))
         if session in self.found.headings:
             names = {
@@ -78,22 +78,22 @@ class SpansReader:
                 "commit": "vcs.ref.head.revision",
                 "remote": "vcs.repository.url.full",
             }
-            about = {key: told.get(name) or resource.get(name) for key, name in names.items()}
+            about = {key: attributes.get(name) or resource.get(name) for key, name in names.items()}
             self.found.heading(session).fill(at=at, cwd=resource.get("process.working_directory"), **about)
 
-    def _list_new(self, session: str, given: list[Any], made: list[Any]) -> Iterator[Any]:
+    def _list_new(self, session: str, inputs: list[Any], outputs: list[Any]) -> Iterator[Any]:
         """What was not said in this session before. A history that was made shorter begins otherwise: of it, what is
         known from before is left out message by message.
         """
         known = self._known.setdefault(session, [])
-        names = [digest([as_dict(each).get("role"), as_dict(each).get("parts")]) for each in given]
+        names = [digest([as_dict(each).get("role"), as_dict(each).get("parts")]) for each in inputs]
         before = frozenset() if names[: len(known)] == known else frozenset(known)
         start = 0 if before else len(known)
-        told = [(name, each) for name, each in zip(names, given, strict=True)][start:]
-        fresh = [(name, each) for name, each in told if name not in before]
-        fresh += [(digest([as_dict(each).get("role"), as_dict(each).get("parts")]), each) for each in made]
-        known += [name for name, _ in fresh]
-        return (each for _, each in fresh)
+        unread = [(name, each) for name, each in zip(names, inputs, strict=True)][start:]
+        new = [(name, each) for name, each in unread if name not in before]
+        new += [(digest([as_dict(each).get("role"), as_dict(each).get("parts")]), each) for each in outputs]
+        known += [name for name, _ in new]
+        return (each for _, each in new)
 
     def _read_message(self, session: str, message: dict[str, Any]) -> None:
         role, found = message.get("role"), self.found
@@ -103,15 +103,15 @@ class SpansReader:
         for part in map(as_dict, as_list(message.get("parts"))):
             kind = part.get("type")
             if kind == "text" and role != "tool":
-                found.add(session, Said("user" if role == "user" else "assistant", as_text(part.get("content"))))
+                found.add(session, Utterance("user" if role == "user" else "assistant", as_text(part.get("content"))))
             elif kind == "tool_call":
-                said = part.get("arguments")
-                arguments = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-                found.add(session, Called(as_text(part.get("id")), as_text(part.get("name")), arguments))
+                value = part.get("arguments")
+                arguments = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                found.add(session, ToolRequest(as_text(part.get("id")), as_text(part.get("name")), arguments))
             elif kind == "tool_call_response":
-                said = part.get("response", part.get("result"))
-                told = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-                found.add(session, Answered(as_text(part.get("id")), told))
+                value = part.get("response", part.get("result"))
+                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                found.add(session, ToolResponse(as_text(part.get("id")), text))
             else:
                 reasons = {"reasoning": THINKING, "blob": MEDIA, "file": MEDIA, "uri": MEDIA}
                 found.skip(reasons.get(as_text(kind), OTHER_FORM))
@@ -139,11 +139,11 @@ def _read_value(value: Any, depth: int = 0) -> Any:
     return next(iter(holder.values()), None)
 
 
-def _parse(told: Any) -> list[Any]:
+def _parse_messages(value: Any) -> list[Any]:
     """Messages as they are, or as JSON in a text."""
-    if isinstance(told, str):
+    if isinstance(value, str):
         try:
-            told = documents.parse_json(told)
+            value = documents.parse_json(value)
         except DocumentError:
             return []
-    return as_list(told)
+    return as_list(value)

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from harness.model.transcript import FunctionCall, Message, ToolCall
-from harness.sessions.recorded import Answered, Called, Part, Said
-from harness.sessions.secrets import Secrets
+from harness.secrets.detector import Secrets
+from harness.sessions.recorded import Part, ToolRequest, ToolResponse, Utterance
+from tasks.transcripts import quote
 
 SAID, TOOL = 20_000, 2_000
 """Characters that are kept of a text of the user's or the model's, and of what a tool was told or said."""
@@ -21,8 +22,6 @@ MOST = 900_000
 """Bytes of a transcript, but for its last message: a file of a story may have a million."""
 _BESIDE_CALL, _BESIDE_TEXT = 250, 100
 """Bytes that stand beside the texts of a call, and beside any other text, at the most."""
-_DOTS = 50
-"""In a line of TOML; the loader takes 64."""
 _UNSEEN = re.compile(r"\x1b\[[0-9;?]{0,40}[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -49,29 +48,29 @@ class Draft:
 
     @property
     def speaks(self) -> bool:
-        return any(isinstance(part, Said) for part in self.parts)
+        return any(isinstance(part, Utterance) for part in self.parts)
 
     def add(self, part: Part, secrets: Secrets, left_out: Counter[str]) -> None:
-        if not isinstance(part, Said) and not self.tools:
+        if not isinstance(part, Utterance) and not self.tools:
             self.without += 1
             return
         cleaned = _clean(part, secrets, left_out)
-        if isinstance(cleaned, Said) and not cleaned.text.strip():
+        if isinstance(cleaned, Utterance) and not cleaned.text.strip():
             return
         self._append(cleaned)
         while self.full and self.tools:
             self.give_way(SHORT if self.tools == TOOL else 0)
 
     def _append(self, part: Part) -> None:
-        if not isinstance(part, Said) and self.tools < TOOL:
+        if not isinstance(part, Utterance) and self.tools < TOOL:
             if not self.tools:
                 self.without += 1
                 return
             short = _shorten(part, self.tools)
             self.shortened += short != part
             part = short
-        self.size += _BESIDE_CALL if isinstance(part, Called) else _BESIDE_TEXT
-        self.size += sum(len(_quote(text).encode()) for text in list_texts(part))
+        self.size += _BESIDE_CALL if isinstance(part, ToolRequest) else _BESIDE_TEXT
+        self.size += sum(len(quote(text).encode()) for text in list_texts(part))
         self.parts.append(part)
 
     def give_way(self, tools: int) -> None:
@@ -95,28 +94,28 @@ class Draft:
 def _compose(parts: Sequence[Part], left_out: Counter[str]) -> tuple[Message, ...]:
     answers, number = _pair(parts, left_out), 0
     messages = list[Message]()
-    said, calls = Said("assistant", ""), list[tuple[ToolCall, str | None]]()
+    utterance, calls = Utterance("assistant", ""), list[tuple[ToolCall, str | None]]()
 
     def flush() -> None:
-        nonlocal said, calls
-        if said.text or calls:
+        nonlocal utterance, calls
+        if utterance.text or calls:
             called = tuple(each for each, _ in calls)
-            messages.append(Message(role=said.role, content=said.text, at=said.at, tool_calls=called))
+            messages.append(Message(role=utterance.role, content=utterance.text, at=utterance.at, tool_calls=called))
         for call, answer in calls:
             if answer is None:
                 left_out["the answer of a tool, which is not recorded"] += 1
             messages.append(Message(role="tool", content=answer or "", tool_call_id=call.id))
-        said, calls = Said("assistant", ""), []
+        utterance, calls = Utterance("assistant", ""), []
 
     for at, part in enumerate(parts):
-        if isinstance(part, Called):
+        if isinstance(part, ToolRequest):
             number += 1
             function = FunctionCall(name=part.name or "tool", arguments=part.arguments)
             calls.append((ToolCall(id=f"c{number}", function=function), answers.get(at)))
-        elif isinstance(part, Said):
+        elif isinstance(part, Utterance):
             flush()
             if part.role == "assistant":
-                said = part
+                utterance = part
             else:
                 messages.append(Message(role="user", content=part.text, at=part.at))
     flush()
@@ -128,9 +127,9 @@ def _pair(parts: Sequence[Part], left_out: Counter[str]) -> dict[int, str]:
     open_: dict[str, int] = {}
     answers: dict[int, str] = {}
     for at, part in enumerate(parts):
-        if isinstance(part, Called):
+        if isinstance(part, ToolRequest):
             open_[part.id] = at
-        elif isinstance(part, Answered):
+        elif isinstance(part, ToolResponse):
             if (call := open_.pop(part.id, None)) is None:
                 left_out["an answer to no call"] += 1
             else:
@@ -150,7 +149,7 @@ def _shorten(part: Part, most: int) -> Part:
     def begin(text: str) -> str:
         return text if len(text) <= most else f"{text[:most]}\n[...]"
 
-    if isinstance(part, Called):
+    if isinstance(part, ToolRequest):
         return replace(part, arguments=begin(part.arguments))
     return replace(part, text=begin(part.text))
 
@@ -158,68 +157,36 @@ def _shorten(part: Part, most: int) -> Part:
 def prepare(part: Part) -> Part:
     """A part as it is searched for secrets: bounded, and no character of it that cannot be written down."""
 
-    def prepared(text: str, most: int) -> str:
+    def bound_text(text: str, most: int) -> str:
         return clean(_cut(text, most, BESIDE))
 
-    if isinstance(part, Said):
-        return replace(part, text=prepared(part.text, SAID))
-    if isinstance(part, Answered):
-        return Answered(part.id, prepared(part.text, TOOL))
-    return Called(part.id, prepared(part.name, TOOL), prepared(part.arguments, TOOL))
+    if isinstance(part, Utterance):
+        return replace(part, text=bound_text(part.text, SAID))
+    if isinstance(part, ToolResponse):
+        return ToolResponse(part.id, bound_text(part.text, TOOL))
+    return ToolRequest(part.id, bound_text(part.name, TOOL), bound_text(part.arguments, TOOL))
 
 
 def list_texts(part: Part) -> Iterator[str]:
     """What of a prepared part may hold a secret."""
-    yield from (part.name, part.arguments) if isinstance(part, Called) else (part.text,)
+    yield from (part.name, part.arguments) if isinstance(part, ToolRequest) else (part.text,)
 
 
 def _clean(part: Part, secrets: Secrets, left_out: Counter[str]) -> Part:
-    def kept(text: str, most: int) -> str:
+    def redact_text(text: str, most: int) -> str:
         short = _cut(redacted := secrets.redact(text), most)
         if short != redacted:
             left_out["the middle of a long text" if most == SAID else "the middle of what a tool was told or said"] += 1
         return short
 
     part = prepare(part)
-    if isinstance(part, Said):
-        return replace(part, text=kept(part.text, SAID))
-    if isinstance(part, Answered):
-        return Answered(part.id, kept(part.text, TOOL))
-    return Called(part.id, secrets.redact(part.name)[:100], kept(part.arguments, TOOL))
+    if isinstance(part, Utterance):
+        return replace(part, text=redact_text(part.text, SAID))
+    if isinstance(part, ToolResponse):
+        return ToolResponse(part.id, redact_text(part.text, TOOL))
+    return ToolRequest(part.id, secrets.redact(part.name)[:100], redact_text(part.arguments, TOOL))
 
 
 def clean(text: str) -> str:
     """A text that can be written down: no control characters but tabs and line feeds, no half of a character."""
     return _UNSEEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
-def write(messages: Sequence[Message]) -> str:
-    """TOML, as a person reads it."""
-    return "\n".join(line for message in messages for line in _write_message(message))
-
-
-def _write_message(message: Message) -> Iterator[str]:
-    yield f'[[messages]]\nrole = "{message.role}"'
-    if message.tool_call_id is not None:
-        yield f'tool_call_id = "{message.tool_call_id}"'
-    if message.at is not None:
-        yield f"at = {message.at.isoformat()}"
-    yield f"content = {_quote(message.content)}"
-    for call in message.tool_calls:
-        yield f'\n[[messages.tool_calls]]\nid = "{call.id}"\n[messages.tool_calls.function]'
-        yield f"name = {_quote(call.function.name)}\narguments = {_quote(call.function.arguments)}"
-    yield ""
-
-
-def _quote(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    if "\n" not in escaped and escaped.count(".") <= _DOTS:
-        return f'"{escaped}"'
-    return '"""\n' + "\n".join(map(_break, escaped.split("\n"))) + '"""'
-
-
-def _break(line: str) -> str:
-    """A line of many dots as several, which TOML joins again."""
-    parts = line.split(".")
-    joined = (".".join(parts[at : at + _DOTS]) for at in range(0, len(parts), _DOTS))
-    return "\\\n.".join(joined)

@@ -52,11 +52,11 @@ def _parses(data: bytes) -> bool:
 
 
 def _read_lines(stream: BinaryIO, size: int, wrong: Counter[str]) -> Iterator[Any]:
-    left, first = size, True
-    while left > 0 and (line := stream.readline(min(left, LONGEST))):
-        left -= len(line)
+    remaining, first = size, True
+    while remaining > 0 and (line := stream.readline(min(remaining, LONGEST))):
+        remaining -= len(line)
         if len(line) == LONGEST and not line.endswith(b"\n"):
-            left -= _pass_line(stream, left)
+            remaining -= _pass_line(stream, remaining)
             wrong[f"a line of more than {LONGEST:,} bytes"] += 1
             continue
         if first:
@@ -71,10 +71,10 @@ def _read_lines(stream: BinaryIO, size: int, wrong: Counter[str]) -> Iterator[An
             yield value
 
 
-def _pass_line(stream: BinaryIO, left: int) -> int:
+def _pass_line(stream: BinaryIO, remaining: int) -> int:
     """Reads on to the end of a line without keeping it; the bytes."""
     passed = 0
-    while left > passed and (piece := stream.readline(min(left - passed, 1_000_000))):
+    while remaining > passed and (piece := stream.readline(min(remaining - passed, 1_000_000))):
         passed += len(piece)
         if piece.endswith(b"\n"):
             break

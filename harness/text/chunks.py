@@ -31,7 +31,7 @@ class Part(NamedTuple):
     whole: bool = True
 
     @property
-    def said(self) -> adapter.Message:
+    def as_message(self) -> adapter.Message:
         """As a backend is handed it."""
         role = self.message.role
         return adapter.Message(role, re.sub(rf"^{role}(?:: | (?=calls ))", "", self.text, flags=re.MULTILINE))
@@ -44,12 +44,12 @@ class Chunk(NamedTuple):
         first: The number of its first message.
         asserted, denied, mentioned: Facts, by what the piece says of them in the end: what it tells and then takes
             back is denied.
-        said: Its messages.
+        messages: Its messages, as a backend is handed them.
     """
 
     text: str
     first: int
-    said: tuple[adapter.Message, ...]
+    messages: tuple[adapter.Message, ...]
     asserted: frozenset[str]
     denied: frozenset[str]
     mentioned: frozenset[str]
@@ -69,7 +69,9 @@ def cut_transcript(session: Session, facts: Iterable[Fact], canaries: Mapping[st
 
 def list_said(session: Session, canaries: Mapping[str, str]) -> tuple[adapter.Message, ...]:
     """A session's transcript as a backend is handed it."""
-    return tuple(Part(at, message, render(message, canaries)).said for at, message in enumerate(session.transcript, 1))
+    return tuple(
+        Part(at, message, render(message, canaries)).as_message for at, message in enumerate(session.transcript, 1)
+    )
 
 
 def render(message: Message, canaries: Mapping[str, str]) -> str:
@@ -109,28 +111,28 @@ def _sum_lengths(parts: Sequence[Part]) -> int:
 
 def _read(parts: Sequence[Part], facts: Mapping[str, Fact], canaries: Mapping[str, str]) -> Chunk:
     """A later message has the last word on a fact; what is told by several needs all of its forms in the piece."""
-    said: dict[str, str] = {}
+    word_by_fact: dict[str, str] = {}
     told: dict[str, list[str]] = {}
     for part in parts:
         message = part.message
         for name in message.mentions:
-            said.setdefault(name, "mentioned")
+            word_by_fact.setdefault(name, "mentioned")
         for name in message.retracts if part.whole else ():
-            said[name] = "denied"
+            word_by_fact[name] = "denied"
             told.pop(name, None)
         for name in message.tells:
-            said[name] = "told"
+            word_by_fact[name] = "told"
             told.setdefault(name, []).append(part.text)
     for name, texts in told.items():
         mark = canaries.get(name)
         whole = mark in "\n".join(texts) if mark else holds("\n".join(texts), facts[name].forms)
-        said[name] = "asserted" if whole else "mentioned"
+        word_by_fact[name] = "asserted" if whole else "mentioned"
     text = "\n".join(part.text for part in parts)
 
     def those(word: str) -> frozenset[str]:
-        return frozenset(name for name, own in said.items() if own == word)
+        return frozenset(name for name, own in word_by_fact.items() if own == word)
 
-    said_by = tuple(part.said for part in parts)
+    said_by = tuple(part.as_message for part in parts)
     return Chunk(text, parts[0].number, said_by, those("asserted"), those("denied"), those("mentioned"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ import pytest
 from harness import paths
 from harness.log.calls import ModelCall
 from harness.log.events import Worked
+from harness.log.folder import Folder
 from harness.metrics.view import Record, View
+from harness.model.scenario import Scenario
 from harness.play.readers import choice
 from harness.report.timeline.session import Telling
 from tasks import loader
@@ -56,6 +58,28 @@ def measures(folder: Path) -> dict[str, Any]:
     return found
 
 
+def list_right_at_once(folder: Path, scenarios: Iterable[Scenario]) -> list[tuple[str, str]]:
+    """Decisions that ended right though no command of their job had refused anything: job and decision."""
+    decisions = {
+        (job.id, decision.id): decision
+        for scenario in scenarios
+        for _, job in scenario.jobs()
+        for decision in job.decisions
+    }
+    logs, problems = Folder(folder).logs()
+    assert not problems
+    worked = [
+        event for log in logs.values() if log.trial.backend == "full_context" for event in log.list_events(Worked)
+    ]
+    assert any(each.refused for event in worked for each in event.choices)
+    return [
+        (event.job, check.decision)
+        for event in worked
+        for check, each in zip(event.checks, event.choices, strict=True)
+        if decisions[event.job, check.decision].judge(check.exit, check.value) == "right" and not each.refused
+    ]
+
+
 def live(fake: FakeChooser) -> dict[str, str]:
     return {"OPENAI_BASE_URL": fake.url, "OPENAI_API_KEY": KEY}
 
@@ -77,11 +101,13 @@ def test_of_every_kind_who_knows_everything_is_right_and_who_takes_the_worst_is_
     assert (done.returncode, done.stderr) == (0, "")
     found = results(only(tmp_path))
     cells = [cell for cell in found["cells"] if (cell["backend"], cell["read_policy"]) == ("full_context", "model")]
-    counts = [
-        (cell["measures"]["decisions_right"]["hits"], cell["measures"]["decisions_right"]["of"]) for cell in cells
-    ]
     assert len({cell["kind"] for cell in cells}) == len(cells) == 12
-    assert all(hits == (of if wanted == "right" else 0) for hits, of in counts)
+    counts = [cell["measures"]["decisions_right"] for cell in cells]
+    if wanted == "right":
+        assert all(count["hits"] == count["of"] for count in counts)
+    else:
+        assert sum(count["hits"] for count in counts) < sum(count["of"] for count in counts) / 4
+        assert list_right_at_once(only(tmp_path), loaded) == [], "right only after a command refused the worst"
     assert found["run"]["conditions"]["reader"] == "choice@fake-chooser"
 
 

@@ -288,14 +288,17 @@ def test_two_processes_here(tmp_path: Path) -> None:
             taken.listen()
         done = _run(tmp_path, "--dask", "local:2", "--out", str(tmp_path / "there"))
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert not list((tmp_path / "tmp").iterdir())
     assert _run(tmp_path, "--out", str(tmp_path / "here")).returncode == 0
     assert _told(tmp_path / "there") == _told(tmp_path / "here")
 
 
 def _run(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    (root / "tmp").mkdir(exist_ok=True)
+    env = {**environment(root / "cache"), "TMPDIR": str(root / "tmp")}
     return subprocess.run(
         [sys.executable, "-m", "harness", "run", "-b", "notes", "-b", "none", *SMALL, *words],
-        cwd=paths.ROOT, env=environment(root / "cache"), capture_output=True, text=True, timeout=200, check=False,
+        cwd=paths.ROOT, env=env, capture_output=True, text=True, timeout=200, check=False,
     )  # fmt: skip
 
 

@@ -44,10 +44,11 @@ def imported(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_sessions_of_every_form_are_told_to_backends(imported: Path, tmp_path: Path) -> None:
-    done = run(imported, "-b", "bm25", "-b", "notes", "--out", tmp_path / "out")
+    done = run(imported, "-b", "bm25", "-b", "notes", "-b", "chroma", "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
-    first, second = read(tmp_path / "out")
-    for each in (first, second):
+    first, *others = read(tmp_path / "out")
+    assert len(others) == 2
+    for each in (first, *others):
         sessions = len(json.loads((imported / "sessions.json").read_text())["sessions"])
         assert each["ended"] and each["told"] == each["sessions"] == sessions
         assert 0 < each["found"] <= each["asked"] and each["tokens"] > 100 and each["bytes"] > 100

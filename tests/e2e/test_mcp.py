@@ -117,7 +117,7 @@ def test_a_session_that_is_handed_over_is_recalled(repo: Path, tmp_path: Path) -
 
     told, refused, recalled = talk(repo, tmp_path / "store", say)
     assert told.startswith("Remembered as ") and refused.startswith("ERROR ")
-    assert "user: Which port?\nassistant: The port is 8123." in recalled
+    assert "user: Which port?\n  assistant: The port is 8123." in recalled
 
 
 def test_what_is_forgotten_is_gone(repo: Path, tmp_path: Path) -> None:

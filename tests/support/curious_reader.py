@@ -8,7 +8,7 @@ from harness.log.parts import Choice
 from harness.model.job import Decision, Job
 from harness.model.trial import ReadPolicy
 from harness.play.readers import AskMemory, Context, Outcome
-from harness.play.readers.scripted import match_option
+from harness.play.readers.job_commands import match_option
 
 
 class Curious:

@@ -1,8 +1,8 @@
 """A fake agent program, standard library only: it does as it is told by its first word, in the sandbox of a test.
 
 `work` asks its model until that one uses no tool; its one tool is a shell, with those of a memory server beside it, if
-it is told of one. Its first words are its memory files. Behind a plus stands a name for what `fork` leaves behind, or
-a port of the machine outside, which `update` and `browse` try to reach.
+it is told of one. Its first words are its memory files. Behind a plus stands a name for what `fork` leaves behind, how
+`work` ends, or a port of the machine outside, which `update` and `browse` try to reach.
 """
 
 from __future__ import annotations
@@ -128,7 +128,9 @@ def main(what: str, url: str, goal: str, *rest: str) -> int:
         return {"update": update, "login": lambda _: log_in(), "browse": browse}[first](more)
     if first in ("work", "fork"):
         work(url, goal, rest[0] if rest else "", 2 if more == "boasts" else 1, "small" if more == "strays" else "fake")
-    return 0
+    if more == "hangs":
+        time.sleep(600)
+    return 5 if more == "crashes" else 0
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def live(foreign: Foreign) -> None:
     foreign.commit(files(7, "0.5", "kestrelway", 40, "make check"))
     foreign.commit(files(7, "0.5", "finchgate", 40, "make check"))
     foreign.commit(files(7, "2.5", "finchgate", 65, "make check"))
-    foreign.commit(files(7, "2.5", "finchgate", 65, "pytest -n auto"))
+    foreign.commit(files(7, "2.5", "finchgate", 65, "make lanes"))
 
 
 HOOKS = (

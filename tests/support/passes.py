@@ -2,7 +2,8 @@
 
 A pass is kept below COLDWARM_PROOFS, by the digest of all that may decide how the test ends: the files that it reaches,
 what is installed, the machine, and what our variables say. Without that variable everything is played, with
-COLDWARM_FRESH=1, too, and kept anew. What failed, was skipped or was expected to fail is never kept.
+COLDWARM_FRESH=1, too, and kept anew. What failed, was skipped or was expected to fail is never kept; nor is what read a
+file of the checkout that it is not known to reach.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Generator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from functools import cached_property
@@ -26,7 +29,7 @@ from harness import paths
 from harness.machine.entries import Entries
 from harness.model.trial import Model, digest
 from harness.play import sources
-from tests.support.reached import Checkout
+from tests.support.reached import Checkout, lies_in
 
 FORM = 1
 BEFORE = "passed before under the same conditions"
@@ -36,7 +39,7 @@ SECONDS = 5.0
 _INPUT = "coldwarm_passes"
 _OURS = ("COLDWARM_PROOFS", "COLDWARM_FRESH")
 _ALSO = ("CI", "LANG", "LC_ALL", "TZ")
-_REPORTS = pytest.StashKey[list[bool]]()
+_REPORTS, _UNREACHED = pytest.StashKey[list[bool]](), pytest.StashKey[set[str]]()
 
 
 class Pass(Model):
@@ -112,9 +115,17 @@ class Conditions:
         """Whether any of these files decides how a test ends."""
         return bool(files and not files.isdisjoint(self._find_reached(item).files))
 
+    def find_unreached(self, item: pytest.Item, read: AbstractSet[str]) -> set[str]:
+        """Files of the checkout among those that were read which are not known to decide how a test ends."""
+        root = f"{self._checkout.root}{os.sep}"
+        ours = {each.removeprefix(root) for each in read if each.startswith(root)} & self._stamps.keys()
+        return {
+            each for each in ours.difference(self._find_reached(item).files) if not lies_in(each, _list_apart(item))
+        }
+
     def _find_reached(self, item: pytest.Item) -> Reached:
         test = item.path.relative_to(self._checkout.root).as_posix()
-        apart = frozenset(name for mark in item.iter_markers("apart") for name in mark.args)
+        apart = _list_apart(item)
         if (test, apart) not in self._reached:
             files = self._checkout.find_reached(test, apart)
             self._reached[test, apart] = Reached(files, digest([[each, self._digest(each)] for each in files]))
@@ -124,6 +135,20 @@ class Conditions:
         if file not in self._files:
             self._files[file] = hashlib.sha256((self._checkout.root / file).read_bytes()).hexdigest()
         return self._files[file]
+
+
+class Reads:
+    """The files that this process opens to read."""
+
+    def __init__(self) -> None:
+        self.found = set[str]()
+        sys.addaudithook(self._hear)  # for good: none can be taken away
+
+    def _hear(self, event: str, facts: tuple[Any, ...]) -> None:
+        if event == "open" and isinstance(facts[0], str):
+            file, mode, flags = facts
+            if mode[0] == "r" if mode else flags & os.O_ACCMODE == os.O_RDONLY:
+                self.found.add(file if file.startswith("/") else str(Path(file).absolute()))
 
 
 class Passes:
@@ -140,6 +165,8 @@ class Passes:
     ) -> None:
         self._kept, self._fresh, self._root, self._environment = kept, fresh, root, environment
         self._passed, self._kept_at = list[pytest.Item](), 0.0
+        self._reads = Reads() if kept else None
+        self._module: Path | None = None
 
     @classmethod
     def of(cls, config: pytest.Config, environment: Mapping[str, str]) -> Passes:
@@ -156,6 +183,9 @@ class Passes:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         item.stash[_REPORTS] = []
+        if self._reads and self._module != item.path:  # what its fixtures read counts for all tests of a module
+            self._module = item.path
+            self._reads.found.clear()
         key = self._make_key(item)
         if key and not self._fresh and (found := self._cache.find(key)):
             pytest.skip(f"{BEFORE} ({found.day}, {key[:16]})")
@@ -168,6 +198,8 @@ class Passes:
         if report.when == "setup" and report.skipped and BEFORE in str(report.longrepr):
             report.before = True
         if report.when == "teardown" and done == [True] * 3:
+            if self._reads and self._make_key(item):
+                item.stash[_UNREACHED] = self._conditions.find_unreached(item, self._reads.found)
             self._passed.append(item)
             if time.monotonic() - self._kept_at > SECONDS:
                 self._keep()
@@ -178,7 +210,7 @@ class Passes:
         keys = [(item, key) for item in self._passed if (key := self._make_key(item))]
         edited = self._conditions.find_edited() if keys else set[str]()
         for item, key in keys:
-            if not self._conditions.reach(item, edited):
+            if not self._conditions.reach(item, edited) and item.stash.get(_UNREACHED, None) == set():
                 self._cache.keep(key, item.nodeid)
         self._passed.clear()
         self._kept_at = time.monotonic()
@@ -209,6 +241,10 @@ class Passes:
     def _cache(self) -> PassCache:
         assert self._kept is not None
         return PassCache(self._kept)
+
+
+def _list_apart(item: pytest.Item) -> frozenset[str]:
+    return frozenset(name for mark in item.iter_markers("apart") for name in mark.args)
 
 
 def _describe_node() -> str:

@@ -1,8 +1,9 @@
 """The files of the checkout that may decide how a test ends. What is in doubt is among them.
 
 What plays always is: a child process, an adapter or a reader is found by a name that no import tells. Of the rooms
-above it, a test reaches what it imports, at the top or later, directly or not, and what a text in it names like a
-module (`python -m harness`). Of what stands beside the packages it reaches what one of its texts names.
+above it, a test reaches what it imports, at the top or later, directly or not, what a text in it imports or names like
+a module (`python -m harness`), and the data beside them. Of what stands beside the packages it reaches what one of its
+texts names.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ PACKAGES = ("adapters", "benchmarks", "harness", "tasks", "tests")
 GOLDEN = "tests/golden"
 OWN = "tests/support/reached.py"
 _MODULE = re.compile(rf"(({'|'.join(PACKAGES)})(\.\w+)+|benchmarks|harness)(?=\.?(:\w*)?$)")
+_IMPORT = re.compile(rf"(?:from|import) (({'|'.join(PACKAGES)})(\.\w+)*)(?: import ((?:\w+(?: as \w+)?, *)*\w+))?")
+"""A line of a program that a text holds."""
 _SCANS = "harness.machine.modules"
 """Whoever imports it also imports modules of its own folder that nobody names."""
 _ALL = "ls-files"
@@ -59,13 +62,13 @@ class Checkout:
         folders = [str(each) for each in Path(test).parents]
         imported = self._follow([test, *(f"{each}/conftest.py" for each in folders)])
         words = {word for each in imported for word in self._list_named(each).words}
-        if any(each.startswith("harness/report/") for each in imported) and not _lies_in("harness/report", apart):
+        if any(each.startswith("harness/report/") for each in imported) and not lies_in("harness/report", apart):
             words.add("reports/templates")
         beside = [""] if _ALL in words else [each for each in words if each.partition("/")[0] in self._beside]
         kept = (*ALWAYS, *beside, *([GOLDEN] if any("golden" in word.split("/") for word in words) else []))
-        able = [file for file in self.files if file == test or not _lies_in(file, apart)]
+        able = [file for file in self.files if file == test or not lies_in(file, apart)]
         rooms = {_find_room(each) for each in imported}
-        return [file for file in able if file in imported or _lies_in(file, kept) or _is_data(file, rooms)]
+        return [file for file in able if file in imported or lies_in(file, kept) or _is_data(file, rooms)]
 
     @cached_property
     def _beside(self) -> frozenset[str]:
@@ -105,6 +108,10 @@ class Checkout:
                     words.add(self._find_path(node.value, whole=id(node) not in pieces))
                 if tests and (named := _MODULE.match(node.value)):
                     wholes.add(named[0])
+                for found in _IMPORT.finditer(node.value) if tests else ():
+                    modules |= {found[1], *(f"{found[1]}.{each.split()[0]}" for each in (found[4] or "_").split(","))}
+                    if id(node) in pieces and not found[4]:
+                        wholes.add(found[1])
         scanned = (self.root / place).glob("*.py") if any(each.startswith(_SCANS) for each in modules) else ()
         files = {*scanned, *(each for name in modules | wholes for each in self._find(name))}
         files |= {each for name in wholes for each in self.root.joinpath(*name.split(".")).rglob("*.py")}
@@ -113,7 +120,7 @@ class Checkout:
     def _find_path(self, text: str, *, whole: bool) -> str:
         """What a text names of the checkout; of one that is a piece, or a pattern, the folder at the top."""
         path, top = text.rstrip("/"), text.partition("/")[0]
-        if path in self._paths or _lies_in(path, [GOLDEN]) or (whole and "*" not in text and "/" in text):
+        if path in self._paths or lies_in(path, [GOLDEN]) or (whole and "*" not in text and "/" in text):
             return path
         return top
 
@@ -128,7 +135,7 @@ class Checkout:
 
 def _is_data(file: str, rooms: Collection[str]) -> bool:
     """Whether it is no module, and lies where modules of these rooms read it."""
-    ours = file.startswith(("harness/", "tests/")) and not file.startswith(GOLDEN) and not file.endswith(".py")
+    ours = file.partition("/")[0] in PACKAGES and not file.startswith(GOLDEN) and not file.endswith(".py")
     return ours and _find_room(file) in rooms
 
 
@@ -138,5 +145,5 @@ def _find_room(file: str) -> str:
     return "/".join(parts[: 3 if parts[:1] == ("tests",) else 2])
 
 
-def _lies_in(file: str, names: Iterable[str]) -> bool:
+def lies_in(file: str, names: Iterable[str]) -> bool:
     return any(not name or file == name or file.startswith(f"{name}/") for name in names)

@@ -39,6 +39,9 @@ class OneStore:
     def warm(self, texts: Iterable[str], backend: str) -> None: ...
     def played(self, backend: str, meter: Meter) -> None: ...
     def check(self) -> None: ...
+    def find_cut(self) -> str:
+        return ""
+
     def vectors(self, texts: Sequence[str]) -> Sequence[bytes]:
         return ()
 

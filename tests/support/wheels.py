@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -68,9 +69,10 @@ def release(folder: Path, version: str, needs: Sequence[str] = (), python: str =
 def lend_tiny(folder: Path, monkeypatch: pytest.MonkeyPatch, adapter: str = ADAPTER) -> Path:
     """The adapter `tiny:Tiny`, an empty cache, and the folder that uv takes wheels from, with no index beside it.
 
-    Nothing is begun yet, as in a new process.
+    Nothing is begun yet, as in a new process, and an earlier test's adapter of that name is on no path.
     """
     monkeypatch.setattr(environments, "_STARTED", {})
+    monkeypatch.setattr(sys, "path", [each for each in sys.path if not Path(each, "tiny.py").exists()])
     own, wheels = folder / "own", folder / "wheels"
     own.mkdir()
     wheels.mkdir()

@@ -9,10 +9,10 @@ import pytest
 
 from harness import paths
 from harness.model.trial import WritePolicy
-from harness.report.model.ways import WRITES
+from harness.report.model.ways import WRITE_LABELS
 
 STORES = ("bm25", "chroma", "mem0", "vector_file")
-USUAL, DEEP = "suite 3", "suite deep-2"
+USUAL, DEEP = "suite 3", "suite deep-3"
 READS = ("right: trusting", "right: newest", "right: verifying", "right: careful", "right: filtered")
 
 
@@ -24,7 +24,7 @@ class Ways:
     def list_cells(self, write: WritePolicy, column: str, suite: str = USUAL) -> Iterator[str]:
         """Of the four stores."""
         for row in self.rows:
-            if (row["suite"], row["write"]) == (suite, WRITES[write]) and row["backend"] in STORES:
+            if (row["suite"], row["write"]) == (suite, WRITE_LABELS[write]) and row["backend"] in STORES:
                 yield row[column]
 
     def spread(self, column: str, *writes: WritePolicy, suite: str = USUAL) -> tuple[int, int]:
@@ -79,14 +79,16 @@ def test_the_other_rows_are_told_as_played(ways: Ways, finding: str) -> None:
         for row in ways.rows
         if row["suite"] == USUAL
     }
-    names = {"memsearch": "memsearch", "langgraph": "LangGraph", "hindsight": "Hindsight"}
+    names = {"memsearch": "memsearch", "langgraph": "LangGraph"}
     tool = "claude_memory_tool"
-    assert (tool, WRITES["deprecate"]) not in right, "it cannot mark"
-    looked_up = ", ".join(f"{name} {right[backend, WRITES['curated']]}" for backend, name in names.items())
-    followed = ", ".join(f"{name} {right[backend, WRITES['deprecate-on-commit']]}" for backend, name in names.items())
+    assert (tool, WRITE_LABELS["deprecate"]) not in right, "it cannot mark"
+    looked_up = ", ".join(f"{name} {right[backend, WRITE_LABELS['curated']]}" for backend, name in names.items())
+    followed = ", ".join(
+        f"{name} {right[backend, WRITE_LABELS['deprecate-on-commit']]}" for backend, name in names.items()
+    )
     assert (
-        f"with `curated`, Claude's memory tool gets {right[tool, WRITES['curated']]} right (`append`: "
-        f"{right[tool, WRITES['append']]}; it cannot mark), {looked_up}; with `deprecate-on-commit`, {followed}."
+        f"with `curated`, Claude's memory tool gets {right[tool, WRITE_LABELS['curated']]} right (`append`: "
+        f"{right[tool, WRITE_LABELS['append']]}; it cannot mark), {looked_up}; with `deprecate-on-commit`, {followed}."
     ) in finding
 
 
@@ -102,7 +104,7 @@ def test_the_best_ways_of_reading_are_told_as_played(ways: Ways, finding: str) -
     gaps = {
         suite: max(
             abs(int(trusting.partition("/")[0]) - int(filtered.partition("/")[0]))
-            for write in WRITES
+            for write in WRITE_LABELS
             for trusting, filtered in zip(
                 ways.list_cells(write, READS[0], suite), ways.list_cells(write, READS[4], suite), strict=True
             )
@@ -118,7 +120,7 @@ def test_the_suite_deep_is_told_as_played(ways: Ways, finding: str) -> None:
     added = ways.spread(READS[0], "append", suite=DEEP)
     marked = ways.spread("past rules recalled", "deprecate", "deprecate-on-commit", suite=DEEP)
     (replaced,) = {*ways.spread("past rules recalled", "curated", suite=DEEP)}
-    assert f"{helped[0]} to {helped[1]} right, not {added[0]} to {added[1]}" in finding
+    assert f"{helped[0]} to {helped[1]} right; adding alone, {added[0]} to {added[1]}" in finding
     assert (
         f"still answers {marked[0]} to {marked[1]} of 37 questions about the past; replacing it, {replaced}." in finding
     )

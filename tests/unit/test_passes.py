@@ -25,6 +25,8 @@ FILES = {
     "harness/report/shades.json": "{}",
     "harness/mine/history.py": "DEPTH = 1\n",
     "harness/mine/worth.json": "{}",
+    "benchmarks/results/table.py": "FOLDER = __file__\n",
+    "benchmarks/results/board.json": "{}",
     "docs/guide.md": "# Guide\n",
     "docs/calibration.md": "# Calibration\n",
     "tests/support/fakes.py": "ONE = 1\n",
@@ -109,6 +111,10 @@ def test_who_passed_is_played_again_if_something_changed_that_it_reaches(
     [
         ("COMMAND = ['python', '-m', 'harness']", "harness/mine/history.py"),
         ("LENT = f'harness.mine.{1}'", "harness/mine/history.py"),
+        ("PROGRAM = 'import os\\nfrom harness.mine.history import DEPTH'", "harness/mine/history.py"),
+        ("PROGRAM = f'from harness.mine import {1}history'", "harness/mine/worth.json"),
+        ("PROGRAM = 'from harness.mine import history as past'", "harness/mine/history.py"),
+        ("def reads(): from benchmarks.results.table import FOLDER", "benchmarks/results/board.json"),
         ("GATES = 'reports/gates.toml'", "reports/gates.toml"),
         ("PAGE = ROOT / 'docs' / 'calibration.md'", "docs/calibration.md"),
         ("PAGE = ROOT / 'docs/calibration.md'", "docs/calibration.md"),
@@ -172,6 +178,21 @@ def test_an_edit_counts_if_the_module_reaches_what_was_edited(project: Project) 
     assert project.play() == ["passed"] * 2 and project.play() == [BEFORE] * 2
     project.write("tests/unit/test_it.py", f"{edits}\ndef test_at(): pass\ndef reach(): import harness.mine.history\n")
     assert project.play() == ["passed"] * 2 and project.play() == ["passed"] * 2
+
+
+@pytest.mark.parametrize(("place", "endings"), [("harness/mine/worth.json", ["passed"] * 3), ("own.txt", [BEFORE] * 3)])
+def test_a_module_that_reads_what_it_is_not_known_to_reach_is_played_again(
+    project: Project, place: str, endings: list[str]
+) -> None:
+    """Its fixture may have read it for every test: no one's pass is kept."""
+    (project.root / ".git/info/exclude").write_text("own.txt\n")  # what git ignores is no file of the checkout
+    project.write(place, "{}")
+    reads = f"next(pathlib.Path({str(project.root)!r}).rglob({Path(place).name!r}))"
+    fixture = f"@pytest.fixture(scope='module')\ndef text():\n    return {reads}.read_text()\n"
+    tests = "def test_it(text): pass\ndef test_at(text): pass\ndef test_in(text): pass\n"
+    project.write("tests/unit/test_it.py", f"import pathlib, pytest\n{fixture}{tests}")
+    assert project.play() == ["passed"] * 3
+    assert project.play() == endings
 
 
 def test_fresh_plays_and_without_a_store_nothing_is_kept(project: Project) -> None:

@@ -32,7 +32,8 @@ class ChatRoute:
     async def answer(self, body: bytes, meter: Meter, phase: str) -> Response:
         """Raises Refused. A fault that comes when a stream has begun ends it with an event that holds the error."""
         if meter.day is not None:
-            body = replace_today(body.decode("utf-8", "surrogateescape"), meter.day).encode("utf-8", "surrogateescape")
+            text = replace_today(body.decode("utf-8", "surrogateescape"), meter.day, meter.began)
+            body = text.encode("utf-8", "surrogateescape")
         call = _ChatCall(wire.parse(body, ours=phase == READING), meter, self, phase)
         try:
             if limit := self.ledger.used_up:

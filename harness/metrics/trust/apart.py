@@ -55,7 +55,7 @@ class ScopeView(DrillView):
         """
         return ScopeCase(bad, self.transcript.receipt(line, name))
 
-    def spilt(self, step: str, names: Sequence[str], line: int) -> ScopeCase:
+    def find_loss(self, step: str, names: Sequence[str], line: int) -> ScopeCase:
         """Whether one of these is gone from a look; None if none is, and the look at one of them failed.
 
         Args:

@@ -29,10 +29,10 @@ def by_reading(view: ScopeView) -> Iterable[ScopeCase]:
 
 def by_history(gone: str, view: ScopeView) -> Iterable[ScopeCase]:
     """Of memories that are there, or of those that are gone (`" gone"`)."""
-    told = {name for _, call in view.transcript.calls("history", f"own{gone}") for name in view.list_shown(call)}
+    found = {name for _, call in view.transcript.calls("history", f"own{gone}") for name in view.list_shown(call)}
     for line, call in view.transcript.calls("history", f"cross{gone}"):
         (name,) = call.about
-        if name in told and not applies(view.scope(name), scope_of(call)):
+        if name in found and not applies(view.scope(name), scope_of(call)):
             yield view.case(None if call.fault else name in view.list_shown(call), line, name)
 
 
@@ -77,7 +77,7 @@ def by_forgetting_a_scope(view: ScopeView) -> Iterable[ScopeCase]:
     for line, call in view.transcript.calls("forget_scope", "across"):
         (near,) = call.about
         there = [name for name in view.pairs[pair_of(near)] if name != near and view.sees(before, name)]
-        case = view.spilt(after, there, line) if there else None
+        case = view.find_loss(after, there, line) if there else None
         if case and (case.bad is not False or (view.was_found(near) and view.sees(after, near) is False)):
             yield case
 

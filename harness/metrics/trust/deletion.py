@@ -240,9 +240,11 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     _measure(
         "unknown_id_called_deleted",
-        "requests to forget an id that nobody has and that were called done / such requests",
+        "requests to forget that were called done: an id that nobody has, an empty one, the beginning of one, no id at "
+        "all / such requests; one that is refused is not called done",
         gone.unknown_called_deleted,
         "lower",
+        version=3,
         label="unknown ids said to be deleted",
         column=columns.DELETED.at("answer"),
     ),

@@ -25,7 +25,7 @@ DIGITS = 6
 """Of a score: two that differ less are equal."""
 
 
-class Asked(NamedTuple):
+class DetourQuestion(NamedTuple):
     """One question, or one memory's own text, put to the stores of one size; a look that is missing is None.
 
     Attributes:
@@ -43,18 +43,18 @@ class Asked(NamedTuple):
 
 class DetourView(DrillView):
     @cached_property
-    def asked(self) -> Sequence[Asked]:
+    def questions(self) -> Sequence[DetourQuestion]:
         ways: dict[tuple[str, str], dict[str, DrillLook]] = {}
         for line, call in self.transcript.calls("recall"):
             way, _, size = call.step.rpartition(" ")
             ways.setdefault((size, str(call.request["query"])), {})[way] = DrillLook(line, call)
-        return [self._tell(query, looks) for (_, query), looks in ways.items()]
+        return [self._read_question(query, looks) for (_, query), looks in ways.items()]
 
-    def _tell(self, query: str, looks: Mapping[str, DrillLook]) -> Asked:
+    def _read_question(self, query: str, looks: Mapping[str, DrillLook]) -> DetourQuestion:
         name = next(iter(looks.values())).call.about[0]
-        after = [looks[way] for way in (DETOUR, REOPENED) if way in looks]
+        after = [looks[step] for step in (DETOUR, REOPENED) if step in looks]
         own = query == self.plan.by_name[name].item.text
-        return Asked(name, own, looks.get(DIRECT), looks.get(ORDER), after)
+        return DetourQuestion(name, own, looks.get(DIRECT), looks.get(ORDER), after)
 
     def list_hits(self, look: DrillLook | None) -> Sequence[Hit] | None:
         """What came; None if the look failed or is missing."""
@@ -70,41 +70,41 @@ class DetourView(DrillView):
             return None
         if not self.transcript.supports("ranked"):
             return self._list_brought(look) == self._list_brought(other)
-        if _arrange(one) == _arrange(two):
+        if _arrange_texts(one) == _arrange_texts(two):
             return True
         floors = {_score(hits[-1]) if hits else None for hits in (one, two)}
         floor = floors.pop()
         ties = not floors and floor is not None and len(one) == len(two)
-        return ties and _arrange(one, floor) == _arrange(two, floor)
+        return ties and _arrange_texts(one, floor) == _arrange_texts(two, floor)
 
-    def finds(self, asked: Asked, look: DrillLook | None) -> bool | None:
+    def finds(self, question: DetourQuestion, look: DrillLook | None) -> bool | None:
         """Whether a memory's own text brings it; None if the look failed or is missing."""
-        return None if self.list_hits(look) is None else asked.name in self._list_brought(look)
+        return None if self.list_hits(look) is None else question.name in self._list_brought(look)
 
     def _list_brought(self, look: DrillLook | None) -> frozenset[str]:
         """The memories whose texts stand in an answer, which may be one hit for all of them."""
         return frozenset() if look is None else self.list_shown(look.call)
 
-    def count_changed(self, cases: Sequence[tuple[Asked, Sequence[bool | None]]], none: str) -> Measure:
+    def count_changed(self, cases: Sequence[tuple[DetourQuestion, Sequence[bool | None]]], none: str) -> Measure:
         """Of these cases, those of which a look after the detour is not as before.
 
         Args:
             cases: For each look after the detour whether it is; None if it failed.
         """
-        bad = [(self._point(asked, same), asked.name) for asked, same in cases if not all(same)]
+        bad = [(self._find_line(question, same), question.name) for question, same in cases if not all(same)]
         unanswered = sum(None in same and False not in same for _, same in cases)
         return proportion(len(bad), len(cases), self.receipts(bad), none=none, unanswered=unanswered)
 
-    def _point(self, asked: Asked, same: Sequence[bool | None]) -> int:
+    def _find_line(self, question: DetourQuestion, same: Sequence[bool | None]) -> int:
         """The line of the look that shows the difference, else of the one that failed."""
-        return asked.after[same.index(False if False in same else None)].line
+        return question.after[same.index(False if False in same else None)].line
 
 
 def _score(hit: Hit) -> float | None:
     return None if hit.score is None else round(hit.score, DIGITS)
 
 
-def _arrange(hits: Sequence[Hit], floor: float | None = None) -> Sequence[str]:
+def _arrange_texts(hits: Sequence[Hit], floor: float | None = None) -> Sequence[str]:
     """Their texts in the order in which they came, those of equal scores by text; only those above `floor` if given."""
     if any(hit.score is None for hit in hits):
         return [hit.text for hit in hits]
@@ -114,26 +114,38 @@ def _arrange(hits: Sequence[Hit], floor: float | None = None) -> Sequence[str]:
 
 def changed_by_order(transcript: Transcript) -> Measure:
     view = DetourView.of(transcript)
-    told = [(asked, view.agrees(asked.direct, asked.order)) for asked in view.asked if view.list_hits(asked.direct)]
-    bad = [(line_of(asked.order), asked.name) for asked, same in told if not same]
-    unanswered = sum(same is None for _, same in told)
+    cases = [
+        (question, view.agrees(question.direct, question.order))
+        for question in view.questions
+        if view.list_hits(question.direct)
+    ]
+    bad = [(line_of(question.order), question.name) for question, same in cases if not same]
+    unanswered = sum(same is None for _, same in cases)
     none = "the store that was filled directly answered no question"
-    return proportion(len(bad), len(told), view.receipts(bad), none=none, unanswered=unanswered)
+    return proportion(len(bad), len(cases), view.receipts(bad), none=none, unanswered=unanswered)
 
 
 def changed_by_detour(transcript: Transcript) -> Measure:
     view = DetourView.of(transcript)
-    stable = [asked for asked in view.asked if view.list_hits(asked.direct) and view.agrees(asked.direct, asked.order)]
-    cases = [(asked, [view.agrees(asked.direct, look) for look in asked.after]) for asked in stable if asked.after]
+    stable = [
+        question
+        for question in view.questions
+        if view.list_hits(question.direct) and view.agrees(question.direct, question.order)
+    ]
+    cases = [
+        (question, [view.agrees(question.direct, look) for look in question.after])
+        for question in stable
+        if question.after
+    ]
     return view.count_changed(cases, "no question was answered alike by two stores filled in two orders")
 
 
 def lost_by_detour(transcript: Transcript) -> Measure:
     view = DetourView.of(transcript)
     cases = [
-        (asked, [view.finds(asked, look) for look in asked.after])
-        for asked in view.asked
-        if asked.own and asked.after and view.finds(asked, asked.direct)
+        (question, [view.finds(question, look) for look in question.after])
+        for question in view.questions
+        if question.own and question.after and view.finds(question, question.direct)
     ]
     return view.count_changed(cases, "the store that was filled directly brought no memory by its own text")
 

@@ -7,160 +7,18 @@ if the same kind of look saw the effect of another one.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 
-from harness.adapter import Source
-from harness.log.transcript import Called, Handled, Op, Transcript
+from harness.log.transcript import Op, Transcript
 from harness.metrics import columns
 from harness.metrics.metric import failed, not_applicable, proportion
+from harness.metrics.trust.kills import BOTH, Effect, Kills
 from harness.metrics.trust.metric import ASKS, DrillWords, TrustMetric, trust
-from harness.metrics.trust.view import DrillDeed, DrillLook, DrillView, lacks
+from harness.metrics.trust.view import DrillDeed, DrillLook, lacks
 from harness.metrics.trust.wrong import share_wrong
 from harness.model.drill import Piece
 from harness.model.trial import Measure
-from harness.text.finder import Finder
-
-Effect = Callable[[Piece, DrillLook], bool]
-BOTH: tuple[Op, ...] = ("entries", "recall")
-
-
-class Kills(DrillView):
-    """A transcript, cut into eras by its kills: era 0 ends with the first. Calls that failed show nothing."""
-
-    @cached_property
-    def handled(self) -> list[tuple[int, Handled]]:
-        return self.transcript.of(Handled)
-
-    @cached_property
-    def kills(self) -> list[tuple[int, Handled]]:
-        return [(line, event) for line, event in self.handled if event.what == "killed"]
-
-    def era(self, line: int) -> int:
-        """The kills before a line."""
-        return bisect_left(self.kills, line, key=lambda kill: kill[0])
-
-    def is_answered(self, op: Op) -> list[DrillLook]:
-        return [DrillLook(line, call) for line, call in self.transcript.calls(op) if call.fault is None]
-
-    def is_unanswered(self, deed: DrillDeed) -> bool:
-        """Whether a look at it behind a later kill failed."""
-        failed = self.looks_at(deed.piece, BOTH, failed=True)
-        return any(self.era(look.line) > self.era(deed.line) for look in failed)
-
-    @property
-    def rows(self) -> tuple[Op, ...]:
-        """The looks that say what is stored: listings; recalls by own text where nothing can be listed."""
-        return ("entries",) if self.transcript.supports("entries") else ("recall",)
-
-    @cached_property
-    def both(self) -> list[DrillLook]:
-        return sorted([*self.is_answered("entries"), *self.is_answered("recall")], key=lambda look: look.line)
-
-    @cached_property
-    def _of_memory(self) -> Mapping[tuple[str, bool], list[DrillLook]]:
-        """Memory ("": all, by a listing), whether it failed -> the looks at it."""
-        found: dict[tuple[str, bool], list[DrillLook]] = {}
-        for op in BOTH:
-            for line, call in self.transcript.calls(op):
-                for name in ("",) if op == "entries" else call.about:
-                    found.setdefault((name, call.fault is not None), []).append(DrillLook(line, call))
-        return found
-
-    def looks_at(self, piece: Piece, ops: Sequence[Op], *, failed: bool = False) -> list[DrillLook]:
-        """In their order: a listing looks at all, a recall at the memory whose own text was the question."""
-        names = [{"entries": "", "recall": piece.name}[op] for op in ops]
-        found = (look for name in names for look in self._of_memory.get((name, failed), ()))
-        return sorted(found, key=lambda look: look.line)
-
-    def later_looks(self, deed: DrillDeed) -> list[DrillLook]:
-        """The looks at what it wrote behind the kill that followed it, failed ones among them."""
-        looks = [*self.looks_at(deed.piece, BOTH), *self.looks_at(deed.piece, BOTH, failed=True)]
-        return [look for look in looks if self.era(look.line) > self.era(deed.line)]
-
-    def shows(self, piece: Piece, look: DrillLook) -> bool:
-        return piece.name in self.list_shown(look.call)
-
-    def cites(self, piece: Piece, look: DrillLook) -> bool:
-        """Whether it shows the memory, each time with its source."""
-        return self._sources(look.call).get(piece.name) == {piece.item.source}
-
-    def _sources(self, call: Called) -> Mapping[str, set[Source | None]]:
-        if id(call) not in self._cited:  # each call is an object of this transcript
-            cited = self._cited[id(call)] = dict[str, set[Source | None]]()
-            for hit, piece in self.hits(call):
-                cited.setdefault(piece.name, set()).add(hit.source)
-        return self._cited[id(call)]
-
-    @cached_property
-    def _cited(self) -> dict[int, dict[str, set[Source | None]]]:
-        return {}
-
-    def deeds(self, op: Op) -> list[DrillDeed]:
-        """The writes or updates (then the piece is the new text) that were acknowledged."""
-        return [deed for deed in self.list_written(op) if deed.ids]
-
-    @cached_property
-    def touched(self) -> frozenset[str]:
-        """Pieces that a forget or an update was asked for, whatever came of it."""
-        forgets = (call.about[0] for _, call in self.transcript.calls("forget"))
-        updates = (self.old(call.about[0]) for _, call in self.transcript.calls("update"))
-        return frozenset((*forgets, *(old.name for old in updates)))
-
-    @property
-    def untouched(self) -> list[DrillDeed]:
-        """The writes that were acknowledged, of what nobody changed or deleted."""
-        return [deed for deed in self.deeds("remember") if deed.piece.name not in self.touched]
-
-    def old(self, name: str) -> Piece:
-        """The text that an update took the place of."""
-        pieces = self.plan.by_name
-        return pieces[pieces[name].twin or ""]
-
-    def list_controlled(self, deeds: Sequence[DrillDeed], ops: Sequence[Op], effect: Effect) -> list[DrillDeed]:
-        """The deeds with a kill behind them that count: see the head of this file."""
-        killed = [deed for deed in deeds if self.era(deed.line) < len(self.kills) and is_looked_at(deed.piece, ops)]
-        seen = [
-            [effect(deed.piece, look) for look in self.looks_at(deed.piece, ops) if self._between(deed, look)]
-            for deed in killed
-        ]
-        sound = any(each and all(each) for each in seen)
-        return [deed for deed, each in zip(killed, seen, strict=True) if (all(each) if each else sound)]
-
-    def final(self, ops: Sequence[Op], piece: Piece) -> DrillLook | None:
-        """The last look at this piece behind the last kill."""
-        behind = self.behind(self.looks_at(piece, ops))
-        return behind[-1] if behind else None
-
-    def behind(self, looks: Sequence[DrillLook]) -> list[DrillLook]:
-        """Those behind the last kill."""
-        return [look for look in looks if self.era(look.line) == len(self.kills)]
-
-    def _between(self, deed: DrillDeed, look: DrillLook) -> bool:
-        """Whether it is a look behind the deed and before the next kill."""
-        return look.line > deed.line and self.era(look.line) == self.era(deed.line)
-
-    @cached_property
-    def _whole(self) -> Finder:
-        return Finder(piece.item.text for piece in self.plan.pieces)
-
-    @cached_property
-    def _of_text(self) -> Mapping[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for piece in self.plan.pieces:
-            found.setdefault(piece.item.text, []).append(piece.name)
-        return found
-
-    def find_whole(self, text: str) -> list[str]:
-        """The memories whose whole text stands in this one."""
-        return [name for each in self._whole.find(text) for name in self._of_text[each]]
-
-
-def is_looked_at(piece: Piece, ops: Sequence[Op]) -> bool:
-    """In a large drill most memories are listed, and never asked for by their own text."""
-    return piece.role != "listed" or "entries" in ops
 
 
 def _receipts(kills: Kills, bad: Sequence[tuple[DrillDeed, DrillLook | None]]) -> list[str]:
@@ -201,8 +59,11 @@ def sources_lost(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "source"):
         return refused
     kills = Kills.of(transcript)
-    told = [deed for deed in kills.untouched if deed.piece.item.source]
-    deeds = kills.list_controlled(told, kills.rows, kills.cites)
+    deeds = [
+        deed
+        for each in (kills.untouched, kills.deeds("update"))  # a store may keep those of writes and not of updates
+        for deed in kills.list_controlled([deed for deed in each if deed.piece.item.source], kills.rows, kills.cites)
+    ]
     shown = [deed for deed in deeds if (look := kills.final(kills.rows, deed.piece)) and kills.shows(deed.piece, look)]
     return _at_the_end(kills, shown, kills.rows, kills.cites, "no source was right before a kill")
 
@@ -258,12 +119,28 @@ def torn(transcript: Transcript) -> Measure:
             continue
         before = next(look for look in reversed(listings) if look.line < line)
         after = next((look for look in listings if kills.era(look.line) == era + 1), None)
-        if after is None or _odd(kills, after) - _odd(kills, before):
+        halved = after and any(_is_halved(kills, name, before, after) for name in killed.about)
+        if after is None or halved or _odd(kills, after) - _odd(kills, before):
             bad.append((f"L{line}", *([f"L{after.line}"] if after else [])))
         elif not kills.list_shown(after.call).isdisjoint(killed.about):
             back += 1
     receipts = [each for pair in bad for each in pair]
     return proportion(len(bad), back + len(bad), receipts, none="no write in flight came back")
+
+
+def _is_halved(kills: Kills, name: str, before: DrillLook, after: DrillLook) -> bool:
+    """Whether an update in flight left neither memory or both, or one with a source that is not its own, though the
+    store keeps those of memories like it.
+    """
+    new = kills.plan.by_name[name]
+    if not new.twin or not kills.shows(old := kills.old(name), before):
+        return False
+    left = [piece for piece in (old, new) if kills.shows(piece, after)]
+    if len(left) != 1 or not kills.transcript.supports("source"):
+        return len(left) != 1
+    updates = [(deed.piece, look) for deed in kills.deeds("update") for look in kills.is_answered("entries")]
+    kept = kills.cites(old, before) if left == [old] else any(kills.cites(*each) for each in updates)
+    return kept and not kills.cites(left[0], after)
 
 
 def _odd(kills: Kills, look: DrillLook) -> Counter[str]:
@@ -342,9 +219,10 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "sources_lost_by_kill", DRILL, "lower", "proportion",
-        "acknowledged writes with a source that the last look after the last kill shows without it, or with another / "
-        "those that it shows, and that a look before a kill showed with their source or a kill came right behind",
-        sources_lost,
+        "acknowledged writes and updates with a source that the last look after the last kill shows without it, or "
+        "with another / those that it shows, and that a look before a kill showed with their source or a kill came "
+        "right behind",
+        sources_lost, version=2,
         label="sources lost by kills", otherwise="sources kept through kills", column=columns.SOURCES.at("lost"),
     ),
     trust(
@@ -365,9 +243,10 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "torn_by_kill", DRILL, "lower", "proportion",
-        "kills with a write in flight after which the listing shows a text that holds no whole memory, or a memory "
-        "twice, which it did not before / such kills after which that listing is missing or shows any of the write; "
-        "counted if the listing before the first kill was clean", torn,
+        "kills with a write or an update in flight after which the listing shows a text that holds no whole memory, or "
+        "a memory twice, which it did not before, or of an update neither memory, both, or one without its source / "
+        "such kills after which that listing is missing, shows any of the write, or is wrong; counted if the listing "
+        "before the first kill was clean", torn, version=2,
         varies="a kill comes at another instant of a write", by_chance=True,
         label="kills that tore or doubled a memory", otherwise="kills that tore no memory",
         column=columns.KEPT.at("wrong"),

@@ -29,7 +29,7 @@ THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 PARTS = ("repo", "org", "branch", "user")
 
 
-class _Called(TypedDict):
+class _Naming(TypedDict):
     label: str
     otherwise: str
     column: Place
@@ -80,42 +80,42 @@ FIELDS: Mapping[str, Field] = {
 
 def survives_writing(transcript: Transcript, field: str) -> Measure:
     """Memories whose field is the same in every answer; one without that comes back with counts too, as wrong."""
-    asked = FIELDS[field]
-    lacking = lacks(transcript, *asked.needs)
+    compared = FIELDS[field]
+    lacking = lacks(transcript, *compared.needs)
     if lacking is not None:
         return lacking
     view, of, bad = DrillView.of(transcript), 0, list[tuple[int | None, str]]()
     answers = [(piece, view.equal(piece, *FIRST)) for piece in transcript.plan.of(*STORED)]
-    shown = [asked.back(each.hit) is not None for _, seen in answers for each in seen]
-    if shown and not any(shown) and asked.filtered and not transcript.supports(asked.filtered):
-        return unsupported(f"{field}: no answer shows one, and {asked.filtered} is not declared")
+    shown = [compared.back(each.hit) is not None for _, seen in answers for each in seen]
+    if shown and not any(shown) and compared.filtered and not transcript.supports(compared.filtered):
+        return unsupported(f"{field}: no answer shows one, and {compared.filtered} is not declared")
     for piece, seen in answers:
-        if not seen or (asked.written(piece.item) is None and all(asked.back(each.hit) is None for each in seen)):
+        if not seen or (compared.written(piece.item) is None and all(compared.back(each.hit) is None for each in seen)):
             continue
         of += 1
-        bad += [(each.line, piece.name) for each in seen if not asked.same(transcript, each.hit, piece.item)][:1]
+        bad += [(each.line, piece.name) for each in seen if not compared.same(transcript, each.hit, piece.item)][:1]
     return proportion(of - len(bad), of, view.receipts(bad), none=NONE_EQUAL)
 
 
-class FieldKept:
+class FieldCheck:
     """One field in one transcript."""
 
     def __init__(self, transcript: Transcript, field: str) -> None:
         self.transcript, self.field, self.view = transcript, FIELDS[field], DrillView.of(transcript)
 
-    def right(self, piece: Piece, *steps: str) -> bool:
+    def is_right(self, piece: Piece, *steps: str) -> bool:
         """It came back, each time with its own field or, if it has none, without."""
         seen = self.view.equal(piece, *steps)
         return bool(seen) and all(self.field.same(self.transcript, each.hit, piece.item) for each in seen)
 
-    def wrong(self, piece: Piece, step: str) -> tuple[int | None, str]:
+    def find_wrong(self, piece: Piece, step: str) -> tuple[int | None, str]:
         """The answer that is wrong, else the one that had to show what did not come back."""
         seen = self.view.equal(piece, step)
         lines = (each.line for each in seen if not self.field.same(self.transcript, each.hit, piece.item))
         return next(lines, line_of(self.view.look(step, piece))), piece.name
 
-    def of(self, cases: Sequence[Piece], step: str, none: str) -> Measure:
-        bad = [self.wrong(piece, step) for piece in cases if not self.right(piece, step)]
+    def measure_cases(self, cases: Sequence[Piece], step: str, none: str) -> Measure:
+        bad = [self.find_wrong(piece, step) for piece in cases if not self.is_right(piece, step)]
         return proportion(len(cases) - len(bad), len(cases), self.view.receipts(bad), none=none)
 
 
@@ -123,13 +123,13 @@ def survives_change(transcript: Transcript, field: str, op: Op, role: str) -> Me
     lacking = lacks(transcript, op, *FIELDS[field].needs)
     if lacking is not None:
         return lacking
-    kept, plan = FieldKept(transcript, field), transcript.plan
+    check, plan = FieldCheck(transcript, field), transcript.plan
     cases = [
         piece
         for piece in plan.of(role)
-        if piece.name in kept.view.writes and _whole(kept, plan.by_name[piece.twin or ""])
+        if piece.name in check.view.writes and _was_whole(check, plan.by_name[piece.twin or ""])
     ]
-    return kept.of(cases, "revised", f"no {field} was right before")
+    return check.measure_cases(cases, "revised", f"no {field} was right before")
 
 
 def date_after_update(transcript: Transcript, *, first: bool) -> Measure:
@@ -140,46 +140,48 @@ def date_after_update(transcript: Transcript, *, first: bool) -> Measure:
     """
     if lacking := lacks(transcript, "update", *FIELDS["date"].needs):
         return lacking
-    kept, plan = FieldKept(transcript, "date"), transcript.plan
+    check, plan = FieldCheck(transcript, "date"), transcript.plan
     cases = [
         (piece, plan.by_name[piece.twin or ""])
         for piece in plan.of("edit")
-        if piece.name in kept.view.writes and _whole(kept, plan.by_name[piece.twin or ""])
+        if piece.name in check.view.writes and _was_whole(check, plan.by_name[piece.twin or ""])
     ]
 
     def fits(piece: Piece, twin: Piece) -> bool:
-        seen = kept.view.equal(piece, "revised")
+        seen = check.view.equal(piece, "revised")
         true = (twin.item.at,) if first else (piece.item.at, twin.item.at)
         return bool(seen) and all(any(same_moment(each.hit.created, at) for at in true) for each in seen)
 
     good = [piece.name for piece, twin in cases if fits(piece, twin)]
-    lines = [kept.wrong(piece, "revised") for piece, _ in cases if (piece.name in good) == first]
-    return proportion(len(good), len(cases), kept.view.receipts(lines), none="no date was right before")
+    lines = [check.find_wrong(piece, "revised") for piece, _ in cases if (piece.name in good) == first]
+    return proportion(len(good), len(cases), check.view.receipts(lines), none="no date was right before")
 
 
-def _whole(kept: FieldKept, twin: Piece) -> bool:
+def _was_whole(check: FieldCheck, twin: Piece) -> bool:
     """It had the field, and came back with it."""
-    return kept.field.written(twin.item) is not None and kept.right(twin, *FIRST)
+    return check.field.written(twin.item) is not None and check.is_right(twin, *FIRST)
 
 
 def survives_reopening(transcript: Transcript, field: str) -> Measure:
     lacking = lacks(transcript, "persistent", *FIELDS[field].needs)
     if lacking is not None:
         return lacking
-    kept = FieldKept(transcript, field)
-    written = (piece for piece in transcript.plan.pieces if kept.field.written(piece.item) is not None)
-    cases = [piece for piece in written if kept.right(piece, "revised")]
-    return kept.of(cases, "reopened", f"no {field} was right before closing")
+    check = FieldCheck(transcript, field)
+    with_field = (piece for piece in transcript.plan.pieces if check.field.written(piece.item) is not None)
+    cases = [piece for piece in with_field if check.is_right(piece, "revised")]
+    return check.measure_cases(cases, "reopened", f"no {field} was right before closing")
 
 
 def source_survives_deletion(transcript: Transcript) -> Measure:
     """Of what comes back: what does not is counted as lost."""
     if lacking := lacks(transcript, "forget", *FIELDS["source"].needs):
         return lacking
-    kept = FieldKept(transcript, "source")
-    told = (piece for piece in transcript.plan.of("bulk") if piece.item.source and kept.right(piece, "at once"))
-    cases = [piece for piece in told if kept.view.equal(piece, "forgotten")]
-    return kept.of(cases, "forgotten", "no source was right before the deletion")
+    check = FieldCheck(transcript, "source")
+    right_before = (
+        piece for piece in transcript.plan.of("bulk") if piece.item.source and check.is_right(piece, "at once")
+    )
+    cases = [piece for piece in right_before if check.view.equal(piece, "forgotten")]
+    return check.measure_cases(cases, "forgotten", "no source was right before the deletion")
 
 
 def texts_whole(transcript: Transcript) -> Measure:
@@ -194,25 +196,25 @@ def texts_whole(transcript: Transcript) -> Measure:
         for line, call in transcript.calls(op):
             for hit in transcript.hits(call):
                 if hit.memory_id in texts:
-                    _note(whole, (hit.memory_id, op), line, [hit.text], texts[hit.memory_id])
+                    _note_answer(whole, (hit.memory_id, op), line, [hit.text], texts[hit.memory_id])
     for line, call in transcript.calls("history"):
-        told, name = transcript.answer(call), str(call.request["memory_id"])
-        if told and name in texts:
-            _note(whole, (name, "history"), line, told, texts[name])
+        texts_told, name = transcript.answer(call), str(call.request["memory_id"])
+        if texts_told and name in texts:
+            _note_answer(whole, (name, "history"), line, texts_told, texts[name])
     bad = [case for case in whole.values() if case is not None]
     return proportion(len(whole) - len(bad), len(whole), view.receipts(bad), none=NONE_EQUAL)
 
 
-def _note(
+def _note_answer(
     whole: dict[tuple[str, Op], tuple[int | None, str] | None],
     case: tuple[str, Op],
     line: int,
-    told: Sequence[str],
+    shown_texts: Sequence[str],
     pieces: Sequence[Piece],
 ) -> None:
     """One answer that does not show it whole is enough."""
     if whole.get(case) is None:
-        shown = any(text == piece.item.text or holds(text, piece) for text in told for piece in pieces)
+        shown = any(text == piece.item.text or holds(text, piece) for text in shown_texts for piece in pieces)
         whole[case] = None if shown else (line, pieces[-1].name)
 
 
@@ -220,16 +222,16 @@ def numbers_as_told(transcript: Transcript) -> Measure:
     """A model inside may leave a number out, and give one to another memory; it may not make another of it."""
     if not transcript.supports("extracts"):
         return not_applicable("nothing inside rewrites texts, so that they are compared themselves (see texts_whole)")
-    told: dict[Scope, set[str]] = {}
+    numbers_by_scope: dict[Scope, set[str]] = {}
     for piece in transcript.plan.pieces:
-        told.setdefault(piece.item.scope, set()).update(_numbers(piece.item.text))
+        numbers_by_scope.setdefault(piece.item.scope, set()).update(_numbers(piece.item.text))
     view, cases = DrillView.of(transcript), dict[tuple[Scope, str], int | None]()
     for op in READS:
         for line, call in transcript.calls(op):
             scope = scope_of(call)
             for hit in transcript.hits(call):
-                if view.owns(hit) and (said := _numbers(hit.text)) and cases.get((scope, hit.memory_id)) is None:
-                    cases[scope, hit.memory_id] = None if said <= told.get(scope, set()) else line
+                if view.owns(hit) and (numbers := _numbers(hit.text)) and cases.get((scope, hit.memory_id)) is None:
+                    cases[scope, hit.memory_id] = None if numbers <= numbers_by_scope.get(scope, set()) else line
     bad = [line for line in cases.values() if line is not None]
     none = "no memory with a number came back"
     return proportion(len(cases) - len(bad), len(cases), receipts(bad), none=none)
@@ -249,7 +251,7 @@ PLACES: Mapping[str, Place] = {
 """Sources and dates have columns of their own."""
 
 
-def _call(field: str, when: str) -> _Called:
+def _call(field: str, when: str) -> _Naming:
     plural = f"{field}s" if field != "confidence" else "confidences"
     return {"label": f"{plural} kept {when}", "otherwise": f"{plural} lost {when}", "column": PLACES[field]}
 

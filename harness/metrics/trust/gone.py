@@ -49,7 +49,7 @@ def _measure_gone(
         ]
         for name, used in known.items()
     }
-    seen = {name for name in known if any(reach.brought(step, route, name, current=current) for route in routes)}
+    seen = {name for name in known if any(reach.was_brought(step, route, name, current=current) for route in routes)}
     lines = list(dict.fromkeys(line for each in left.values() for line in each if line))
     bad = {name for name, each in left.items() if any(each)}
     return proportion(len(known) - len(bad), len(known), lines, none=UNSEEN, unanswered=len(bad - seen))
@@ -59,7 +59,7 @@ def honest(transcript: Transcript) -> Measure:
     reach = Reach.of(transcript)
     if refused := reach.explain_refusal(("forget",)):
         return refused
-    said = [name for name, done in reach.said.items() if done]
+    said = [name for name, done in reach.deletion_answers.items() if done]
     if not said:
         return not_applicable("the backend called no deletion done")
     return _measure_gone(reach, said, LIVE, "after")
@@ -69,13 +69,12 @@ def unknown_called_deleted(transcript: Transcript) -> Measure:
     reach = Reach.of(transcript)
     if refused := reach.explain_refusal(("forget",)):
         return refused
-    for line, call in transcript.calls("forget", "deleted"):
-        if not call.about:
-            if call.fault:
-                return failed(f"L{line}: {call.fault.message}")
-            hits = int(any(transcript.answer(call)))
-            return proportion(hits, 1, [f"L{line}"] * hits, none="")
-    return not_applicable("no memory was stored, so that there was no id to shape another after")
+    calls = [(line, call) for line, call in transcript.calls("forget", "deleted") if not call.about]
+    if calls and (fault := calls[0][1].fault):
+        return failed(f"L{calls[0][0]}: {fault.message}")
+    hits = [f"L{line}" for line, call in calls if not call.fault and any(transcript.answer(call))]
+    none = "no memory was stored, so that there was no id to shape another after"
+    return proportion(len(hits), len(calls), hits, none=none)
 
 
 def expired_not_recalled(transcript: Transcript) -> Measure:
@@ -117,7 +116,7 @@ def over_deletion(transcript: Transcript, role: str, needs: Sequence[str] = ()) 
     reach = Reach.of(transcript)
     if refused := reach.explain_refusal(("forget", "update", "supersede", "scope"), "entries", *needs):
         return refused
-    if undone := reach.undone():
+    if undone := reach.explain_undone():
         return undone
     listed = [piece.name for piece in transcript.plan.of(role) if reach.was_seen("before", "listing", piece.name)]
     lost = [name for name in listed if not reach.was_seen("after", "listing", name)]

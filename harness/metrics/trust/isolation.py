@@ -22,7 +22,7 @@ from harness.metrics.trust.view import lacks, scope_of
 from harness.model.trial import Measure
 
 TRAITS = ("scope_repo", "scope_user", "scope_org", "scope_branch")
-FAMILIES = {
+LIKENESSES = {
     "prefix": ("one name begins with the other", "names that begin alike"),
     "case": ("the names differ in case, or by a sharp s and ss", "upper and lower case"),
     "space": ("the names differ in spaces", "spaces in names"),
@@ -59,7 +59,7 @@ FAMILIES = {
 }
 """In which way two scopes come near, in full and in short."""
 VERSIONS = {"case": 4, "lookalike": 4}
-"""Of the measures of a family that was given more names; of the others 3."""
+"""Of the measures of a likeness that was given more names; of the others 3."""
 
 
 def measure_scoped(measure: Callable[[Transcript], Measure], found: Transcript) -> Measure:
@@ -71,7 +71,7 @@ def measure_scoped(measure: Callable[[Transcript], Measure], found: Transcript) 
     return measure(found)
 
 
-def bad(
+def measure_bad(
     cases: Callable[[ScopeView], Iterable[ScopeCase]], needs: tuple[Op, ...], none: str, found: Transcript
 ) -> Measure:
     """The bad cases of those that count."""
@@ -83,24 +83,24 @@ def bad(
     return proportion(len(lines), len(counted), list(dict.fromkeys(lines)), none=none, unanswered=unanswered)
 
 
-def by_search(family: str, view: ScopeView) -> Iterable[ScopeCase]:
+def by_search(likeness: str, view: ScopeView) -> Iterable[ScopeCase]:
     for line, call in view.transcript.calls("recall", "cross"):
         (name,) = call.about
-        if not name.startswith(f"{family}-") or applies(view.scope(name), scope_of(call)):
+        if not name.startswith(f"{likeness}-") or applies(view.scope(name), scope_of(call)):
             continue
-        if places.explains(view.scope(name), scope_of(call), view):
+        if places.explains_leak(view.scope(name), scope_of(call), view):
             continue
         if view.was_found(name) and view.was_found(view.twin(name)):
             yield view.find_crossing(line, call)
-    yield from places.by_search(family, view)
+    yield from places.by_search(likeness, view)
 
 
-def near_names(family: str, found: Transcript) -> Measure:
+def measure_near_names(likeness: str, found: Transcript) -> Measure:
     """A difference that the store never looks at is no near miss of this kind: the wider cause is named instead, which
-    is itself a case of the family `part`."""
+    is itself a case of the likeness `part`."""
     blind = sorted(places.find_ignored(ScopeView.of(found)))
     none = f"whatever the names are, {' and '.join(blind)} is not told apart: see leaks_by_part" if blind else NOT_FOUND
-    return bad(partial(by_search, family), (), none, found)
+    return measure_bad(partial(by_search, likeness), (), none, found)
 
 
 def scope_kept(found: Transcript) -> Measure:
@@ -141,7 +141,7 @@ def _measure(
         "lower",
         "proportion",
         formula,
-        partial(measure_scoped, partial(bad, cases, needs, none)),
+        partial(measure_scoped, partial(measure_bad, cases, needs, none)),
         label=label,
         column=column,
         asks=(*ASKS, *needs),
@@ -152,19 +152,21 @@ def _measure(
 METRICS: tuple[TrustMetric, ...] = (
     *(
         trust(
-            f"leaks_by_{family}",
+            f"leaks_by_{likeness}",
             DRILL,
             "lower",
             "proportion",
             f"searches in one scope, with a text that another's memory is like, that bring what does not hold there / "
             f"such searches, where {what}; both ways; counted where each memory is found in its own scope"
-            + ("" if family == "part" else ", and the part in which they differ is told apart where no name is alike"),
-            partial(measure_scoped, partial(near_names, family)),
-            version=VERSIONS.get(family, 3),
+            + (
+                "" if likeness == "part" else ", and the part in which they differ is told apart where no name is alike"
+            ),
+            partial(measure_scoped, partial(measure_near_names, likeness)),
+            version=VERSIONS.get(likeness, 3),
             label=f"searches that cross scopes: {short}",
             column=columns.SCOPES.at("shown"),
         )
-        for family, (what, short) in FAMILIES.items()
+        for likeness, (what, short) in LIKENESSES.items()
     ),
     _measure(
         "leaks_by_listing",
@@ -342,7 +344,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "proportion",
         "scopes whose memories were not all taken, or that could not be searched / scopes written to; a refused name "
         "is no leak and no pass",
-        partial(measure_scoped, partial(bad, crossing.list_refused, (), "nothing was written")),
+        partial(measure_scoped, partial(measure_bad, crossing.list_refused, (), "nothing was written")),
         version=2,
         label="scope names refused",
     ),

@@ -136,7 +136,8 @@ def unknown_answered_with_silence(transcript: Transcript) -> Measure:
     known = {
         piece.name for _, call, piece in _list_questions(transcript, "asked") if view.rank(call, piece) is not None
     }
-    cases = [(line, call) for line, call in transcript.calls("recall", "unknown") if call.about[0] in known]
+    asked = [*transcript.calls("recall", "unknown"), *transcript.calls("recall_where", "unknown")]
+    cases = [(line, call) for line, call in asked if call.about[0] in known]
     bad = [line for line, call in cases if call.fault is not None or transcript.hits(call)]
     unanswered = sum(call.fault is not None for _, call in cases)
     none = "no question that has an answer got it"
@@ -278,9 +279,10 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "unknown_answered_with_silence", DRILL, "higher", "proportion",
-        "questions to which nothing is known that bring nothing / such questions, each counted only if the question "
-        "that it is paired with, which has an answer, brought it",
-        unknown_answered_with_silence,
+        "questions to which nothing is known that bring nothing / such questions, also of a user, as of another day, "
+        "and kept to a kind, a file or a confidence, each counted only if the question that it is paired with, which "
+        "has an answer, brought it",
+        unknown_answered_with_silence, version=2,
         aside="no column promises silence about what is not known",
         label="unknown questions met with silence",
     ),

@@ -73,7 +73,7 @@ class Reach(DrillView):
         return {deed.piece.name: deed.ids for deed in self.list_written("remember")}
 
     @cached_property
-    def said(self) -> Mapping[str, bool]:
+    def deletion_answers(self) -> Mapping[str, bool]:
         """Forgotten by id -> whether the backend called all of its ids deleted; a call that failed said nothing."""
         answers: dict[str, bool] = {}
         for _, call in self.transcript.calls("forget", "deleted"):
@@ -87,8 +87,8 @@ class Reach(DrillView):
     def at(self, step: ReachStep, route: ReachRoute, name: str) -> ReachLook | None:
         """Of several ids, one that still brings it counts; and a call that failed shows no absence."""
         looks = [self._look_at(look, name) for look in self._by_route(step, route, self.plan.by_name[name])]
-        told = [look for look in looks if look.found] or [look for look in looks if look.failed]
-        return told[-1] if told else next(iter(looks), None)
+        decisive = [look for look in looks if look.found] or [look for look in looks if look.failed]
+        return decisive[-1] if decisive else next(iter(looks), None)
 
     def _by_route(self, step: ReachStep, route: ReachRoute, piece: Piece) -> Sequence[DrillLook]:
         if route == "listing":
@@ -122,7 +122,7 @@ class Reach(DrillView):
             return None
         return self.receipt(step, route, name)
 
-    def brought(self, step: ReachStep, route: ReachRoute, name: str, *, current: bool) -> bool:
+    def was_brought(self, step: ReachStep, route: ReachRoute, name: str, *, current: bool) -> bool:
         look = self.at(step, route, name)
         return look is not None and bool(look.current if current else look.found)
 
@@ -130,12 +130,12 @@ class Reach(DrillView):
         """Those whose call failed, so that they show no absence."""
         return [route for route in routes if (look := self.at(step, route, name)) is not None and look.failed]
 
-    def undone(self) -> NotMeasured | None:
+    def explain_undone(self) -> NotMeasured | None:
         """Why a deletion cannot have harmed anything: of one operation every request failed."""
         for op in DELETING.values():
-            asked = [(line, call) for line, call in self.transcript.calls(op, "deleted") if call.about]
-            line, first = next(iter(asked), (0, None))
-            if first and first.fault and all(call.fault for _, call in asked):
+            requests = [(line, call) for line, call in self.transcript.calls(op, "deleted") if call.about]
+            line, first = next(iter(requests), (0, None))
+            if first and first.fault and all(call.fault for _, call in requests):
                 why = " ".join(first.fault.message.split())
                 return NotMeasured(status="failed", reason=f"{op}: {why}"[:300], receipts=(f"L{line}",))
         return None

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from harness.log.transcript import Op, Transcript
 from harness.metrics import columns
 from harness.metrics.metric import proportion
-from harness.metrics.trust.fields import FIELDS, FieldKept
+from harness.metrics.trust.fields import FIELDS, FieldCheck
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.view import DrillLook, DrillView, lacks, line_of, mark
 from harness.metrics.trust.writes import KEEPING
@@ -30,10 +30,15 @@ MISSED = (
 DELETED: Mapping[str, Sequence[str]] = {
     "stored": ("stored since", "stored anew", "stored anew since", "stored anew later"),
     "stored anew": ("stored anew since", "stored anew later"),
+    "passing": ("passed",),
 }
 """Step that shows and then deletes -> the later ones that ask for what was not stored again."""
+TOLD_AGAIN = (("source", "told", "retold"), ("confidence", "retold", "rated"))
+"""Field, the step that shows its first value, and the one that shows another of the same text."""
+HEIRS = "chain heirs"
+"""Texts of which each took the place of the one before."""
 CHAINED = "chained gone"
-"""The step that deletes what was updated several times, and asks for each of its texts."""
+"""The step that deletes what was changed several times, and asks for each of its texts."""
 
 
 class Case(NamedTuple):
@@ -166,9 +171,9 @@ def _list_deleted(view: DrillView, step: str) -> list[Piece]:
 
 
 def _showed(view: DrillView, steps: Sequence[str], piece: Piece) -> DrillLook | None:
-    """The first look that did."""
-    looks = view.looks(piece.name, steps, ["recall"])
-    return next((look for look in looks if piece.name in view.list_shown(look.call)), None)
+    """The first look that did; of a text that another took the place of, as one that holds."""
+    looks, replaced = view.looks(piece.name, steps, ["recall"]), piece.role == HEIRS
+    return next((look for look in looks if piece.name in view.list_shown(look.call, current=replaced)), None)
 
 
 def _gone(view: DrillView, piece: Piece, steps: Sequence[str]) -> Case:
@@ -186,22 +191,19 @@ def _gone(view: DrillView, piece: Piece, steps: Sequence[str]) -> Case:
 def same_text_updated(transcript: Transcript) -> Measure:
     if lacking := lacks(transcript, "update", *FIELDS["source"].needs):
         return lacking
-    kept, view = FieldKept(transcript, "source"), DrillView.of(transcript)
-    pieces = [
-        piece
-        for piece in view.plan.of("retold")
-        if piece.name in view.writes and kept.right(view.plan.by_name[piece.twin or ""], "told")
-    ]
-    looks = {piece.name: view.look("retold", piece) for piece in pieces}
-    cases = (
-        Case(name, look, None if look is None or look.call.fault else kept.right(view.plan.by_name[name], "retold"))
-        for name, look in looks.items()
-    )
-    return _count(view, cases, "no memory came back with its first source")
+    view, cases = DrillView.of(transcript), list[Case]()
+    for field, before, then in TOLD_AGAIN:
+        check = FieldCheck(transcript, field)
+        for piece in view.plan.of(then):
+            if piece.name in view.writes and check.is_right(view.plan.by_name[piece.twin or ""], before):
+                look = view.look(then, piece)
+                good = None if look is None or look.call.fault else check.is_right(piece, then)
+                cases.append(Case(piece.name, look, good))
+    return _count(view, cases, "no memory came back with its first source or confidence")
 
 
 def history_tells_all_versions(transcript: Transcript) -> Measure:
-    """Each text of a memory that was changed five times, in the process that changed it and in a later one."""
+    """Each text of a memory that was changed twelve times, in the process that changed it and in a later one."""
     if lacking := lacks(transcript, "update", "history"):
         return lacking
     view, cases = DrillView.of(transcript), list[Case]()
@@ -210,8 +212,8 @@ def history_tells_all_versions(transcript: Transcript) -> Measure:
     for step in steps if len(texts) > 1 else ():
         for piece in texts:
             looks = view.looks(piece.name, [step], ["history"])
-            told = [look for look in looks if not look.call.fault]
-            good = any(mark(piece) in text for _, call in told for text in view.texts(call)) if told else None
+            answered = [look for look in looks if not look.call.fault]
+            good = any(mark(piece) in text for _, call in answered for text in view.texts(call)) if answered else None
             cases.append(Case(piece.name, looks[0] if looks else None, good))
     return _count(view, cases, "no memory was changed more than once")
 
@@ -280,22 +282,23 @@ METRICS: tuple[TrustMetric, ...] = (
         "changed_after_a_hit", KEEPING, "higher", "proportion",
         "memories that were updated or deleted and that the same question, asked right before and after with no other "
         "write between, does not bring any more, nor when the scope was written to and deleted again, nor in a later "
-        "process / those that it brought before, and each text of memories updated several times and deleted",
-        changed_after_a_hit, version=2,
+        "process, nor on later days of the story, the last after more than a year / those that it brought before, and "
+        "each text of memories updated or replaced several times and deleted", changed_after_a_hit, version=3,
         label="changes seen by the same question", otherwise="changes hidden by an earlier answer",
         column=columns.DELETED.at("served"),
     ),
     trust(
         "same_text_updated", KEEPING, "higher", "proportion",
-        "memories updated with their own text from another source that come back with exactly that source / those "
-        "that came back with the first one", same_text_updated, verbatim=True,
-        label="new sources of the same text kept", otherwise="new sources of the same text dropped",
+        "memories updated with their own text from another source, then with another confidence, that come back with "
+        "exactly these / those that came back with the ones before", same_text_updated, version=2, verbatim=True,
+        label="new sources and confidences of the same text kept",
+        otherwise="new sources and confidences of the same text dropped",
         column=columns.SOURCES.at("lost"),
     ),
     trust(
         "history_tells_all_versions", KEEPING, "higher", "proportion",
-        "texts of a memory changed five times, at last back to its second text, that its audit history brings, in the "
-        "same process and, where the store outlives one, in a later one / such texts", history_tells_all_versions,
+        "texts of a memory changed twelve times, at last back to its second text, that its audit history brings, in "
+        "the same process and, where the store outlives one, in a later one / such texts", history_tells_all_versions,
         version=2, verbatim=True,
         label="earlier texts told by the history", otherwise="earlier texts missing from the history",
         column=columns.KEPT.at("fields"),

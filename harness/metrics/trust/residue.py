@@ -159,10 +159,10 @@ class Residue:
 
     def list_kept(self, kind: ResidueKind, step: LookStage) -> list[str]:
         """Where what was deleted may still be, unrecognised. After more writes: where it was before these."""
-        found = [f"{layer}: {why}" for layer in self.layers() if (why := self.kept(layer, kind, step))]
+        found = [f"{layer}: {why}" for layer in self.layers() if (why := self.explain_kept(layer, kind, step))]
         return list(dict.fromkeys(found))
 
-    def kept(self, layer: str, kind: ResidueKind, step: LookStage) -> str | None:
+    def explain_kept(self, layer: str, kind: ResidueKind, step: LookStage) -> str | None:
         """Why a layer that was read may still hold what was deleted by id."""
         looked: LookStage = step if step == "killed" else "closed"
         opened, then, now = (self._sizes(each, layer) for each in ("opened", "before", looked))
@@ -293,7 +293,7 @@ def _layers(residue: Residue, targets: Sequence[str], killed: Sequence[str]) -> 
 def _look_by_layer(residue: Residue, step: LookStage, spot: Spot, targets: set[str]) -> LayerLook:
     seen, before = (len(residue.sighted.get(each, {}).get(spot, set()) & targets) for each in (step, "before"))
     problem = residue.problem(step, spot.layer) or residue.opaque(spot.layer, spot.kind)
-    problem = problem or residue.kept(spot.layer, spot.kind, step)
+    problem = problem or residue.explain_kept(spot.layer, spot.kind, step)
     return LayerLook(
         stage=step,
         verdict="not-computable" if problem and not seen else _verdict(seen, False, bool(before)),

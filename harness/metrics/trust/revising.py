@@ -45,7 +45,7 @@ def last_text_served(transcript: Transcript) -> Measure:
                 left = silent is not None or not asked.issuperset(piece.item.text for piece in pieces)
                 of, unanswered = of + 1, unanswered + (wrong is None and left)
                 bad += [(look.line, pieces[-1].name) for look in [wrong or silent] if look]
-    none = "no text was changed several times"
+    none = "no text was changed"
     return proportion(of - len(bad), of, view.receipts(bad), none=none, unanswered=unanswered)
 
 
@@ -61,10 +61,11 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "last_text_served", KEEPING, "higher", "proportion",
         "memories changed two or three times (updated again, updated back to an earlier text, superseded by one that "
-        "is superseded in turn) whose last text, and no earlier one as current, comes by a question of each of their "
-        "texts, by id and in the listing, in the same process and, where the store outlives one, in a later one / such "
-        "memories whose changes did not fail", last_text_served, verbatim=True, asks=(*ASKS, "update", "supersede"),
-        label="texts changed several times served as last changed", otherwise="earlier texts served for the last one",
+        "is superseded in turn), or once, in case or in the last word only, whose last text, and no earlier one as "
+        "current, comes by a question of each of their texts, by id and in the listing, in the same process and, where "
+        "the store outlives one, in a later one / such memories whose changes did not fail",
+        last_text_served, version=3, verbatim=True, asks=(*ASKS, "update", "supersede"),
+        label="texts served as they were changed last", otherwise="earlier texts served for the last one",
         column=columns.KEPT.at("undone"),
     ),
 )  # fmt: skip

@@ -24,6 +24,7 @@ from harness.model.trial import Better, Measure, NotMeasured
 _LOOKS = "at once, reopened, and restored again by another process that is killed then"
 RESTORED, UNDONE = ("restored", "reopened", "again"), "undone"
 IN_ALL_MARKS, FORGOTTEN = "second 1", "restored without it "
+TAKEN, TOLD_AGAIN, BEFORE, AFTER = "second 5", "told again", "mark 5", "restored 4 again"
 """See `harness.play.drills.rollback`, from which logs outlive any change."""
 
 
@@ -173,8 +174,18 @@ def elsewhere_restored(view: RollbackView) -> Measure:
 
 
 def lost_by_restore(view: RollbackView) -> Measure:
-    names = view.there("mark", view.names("kept", "changed"))
-    return wrong(dict.fromkeys(names, view.steps), view, True, "nothing was seen at the mark")
+    cases = dict.fromkeys(view.there("mark", view.names("kept", "changed")), view.steps)
+    if _is_told_again(view):
+        cases[TAKEN] = [TOLD_AGAIN]
+    return wrong(cases, view, True, "nothing was seen at the mark")
+
+
+def _is_told_again(view: RollbackView) -> bool:
+    """Whether it was listed, then taken away by a restore, and told once more."""
+    steps = (BEFORE, AFTER, TOLD_AGAIN)
+    looks = [call for step in steps for _, call in view.transcript.calls("entries", step)]
+    known = len(looks) == len(steps) and not any(call.fault for call in looks[:2])
+    return known and [TAKEN in view.list_shown(call) for call in looks[:2]] == [True, False]
 
 
 def good_lost_by_restore(view: RollbackView) -> Measure:
@@ -312,10 +323,7 @@ METRICS: tuple[TrustMetric, ...] = (
         column=columns.DELETED.at("served"),
     ),
     trust(
-        "other_scopes_restored",
-        DRILL,
-        "higher",
-        "proportion",
+        "other_scopes_restored", DRILL, "higher", "proportion",
         "looks at another scope (wider, of a user, of a branch, next door) after a restore that show what was there at "
         f"the mark without what was deleted since / looks ({_LOOKS}); counted if the incident had changed that scope, "
         "as a mark is of the whole store",
@@ -328,10 +336,11 @@ METRICS: tuple[TrustMetric, ...] = (
     _restore(
         "lost_by_restore",
         "lower",
-        f"memories of the mark, as they were then, that are missing after a restore ({_LOOKS}) / those seen at the "
-        "mark, without what was deleted since",
+        f"memories of the mark, as they were then, that are missing after a restore ({_LOOKS}), and one that a restore "
+        "took away and that is not listed though it was then told again / those seen at the mark, without what was "
+        "deleted since, and that one",
         lost_by_restore,
-        version=3,
+        version=4,
         label="memories lost by a restore",
         otherwise="memories kept by a restore",
         column=columns.KEPT.at("lost"),
@@ -359,10 +368,7 @@ METRICS: tuple[TrustMetric, ...] = (
         column=columns.KEPT.at("undone"),
     ),
     trust(
-        "left_after_undo",
-        DRILL,
-        "lower",
-        "proportion",
+        "left_after_undo", DRILL, "lower", "proportion",
         "bad memories that a listing or search still shows after they were deleted by id / those seen before",
         left_after_undo,
         version=2,
@@ -370,10 +376,7 @@ METRICS: tuple[TrustMetric, ...] = (
         column=columns.POISON.at("stays"),
     ),
     trust(
-        "good_lost_by_undo",
-        DRILL,
-        "lower",
-        "proportion",
+        "good_lost_by_undo", DRILL, "lower", "proportion",
         "good memories from the time of the incident that are missing after the bad ones were deleted by id / those "
         "seen before",
         partial(lost_by_undo, ("good",)),
@@ -382,10 +385,7 @@ METRICS: tuple[TrustMetric, ...] = (
         column=columns.DELETED.at("bystanders"),
     ),
     trust(
-        "kept_lost_by_undo",
-        DRILL,
-        "lower",
-        "proportion",
+        "kept_lost_by_undo", DRILL, "lower", "proportion",
         "memories from before the incident, as they stand after its updates, that are missing after the bad ones were "
         "deleted by id, in their scope or another / those seen before",
         partial(lost_by_undo, ("kept", "changed", "change", "abroad", "abroad later")),
@@ -393,4 +393,4 @@ METRICS: tuple[TrustMetric, ...] = (
         label="earlier memories lost by deleting bad ones",
         column=columns.DELETED.at("bystanders"),
     ),
-)
+)  # fmt: skip

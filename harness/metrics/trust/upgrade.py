@@ -39,7 +39,7 @@ class Passes(DrillView):
         """The look that says what is stored."""
         return "entries" if self.transcript.supports("entries") else "recall"
 
-    def kept(self, turn: str, piece: Piece) -> bool | None:
+    def keeps_memory(self, turn: str, piece: Piece) -> bool | None:
         """Shown when the store was taken over, and by a fresh process after it was changed."""
         seen = [self.sees(f"{turn} {step}", piece.name, self.route) for step in (TAKEN, AGAIN)]
         return False if False in seen else None if None in seen else True
@@ -153,7 +153,7 @@ PLACES: Mapping[str, Place] = {**fields.PLACES, "text": columns.KEPT.at("altered
 
 
 QUESTIONS = {
-    "kept": Question(("kept",), (), Passes.kept),
+    "kept": Question(("kept",), (), Passes.keeps_memory),
     "found": Question(("kept",), (), Passes.found),
     **{name: _field(name, field) for name, field in FIELDS.items()},
     "stays deleted": Question(("dropped before",), ("forget",), Passes.stays_deleted),
@@ -202,7 +202,9 @@ def wrong(transcript: Transcript) -> Measure:
     passes = Passes.of(transcript)
     steps = [f"{UPGRADE} {step}" for step in (TAKEN, AGAIN)]
     good = {
-        piece.name for piece in passes.plan.of("kept") if passes.kept(CONTROL, piece) and passes.found(CONTROL, piece)
+        piece.name
+        for piece in passes.plan.of("kept")
+        if passes.keeps_memory(CONTROL, piece) and passes.found(CONTROL, piece)
     }
     deeds = [
         deed for deed in passes.list_written("remember", f"{UPGRADE} written") if deed.ids and deed.piece.name in good

@@ -20,6 +20,8 @@ FIRST = ("written", "own")
 """The steps before anything is changed."""
 AGAIN = "again"
 """The step that looks once more for what the first looks did not bring."""
+LONG, DOCUMENT = "at length", "document"
+"""The step of what is longer than the others, and its role."""
 LATER = (AGAIN, "revised", "reopened")
 STORED = ("answer", "look-alike", "odd", "note", "guarded", "plain", "bare", "alike")
 NOTHING = "nothing was acknowledged"
@@ -49,22 +51,24 @@ def _is_unanswered(looks: Sequence[DrillLook]) -> bool:
 def not_acknowledged(transcript: Transcript) -> Measure:
     view = DrillView.of(transcript)
     writes = view.writes
-    pieces = [piece for piece in transcript.plan.of(*STORED) if piece.item.text.strip() and piece.name in writes]
+    pieces = [
+        piece for piece in transcript.plan.of(*STORED, DOCUMENT) if piece.item.text.strip() and piece.name in writes
+    ]
     bad = [(writes[piece.name].line, piece.name) for piece in pieces if not writes[piece.name].ids]
     return proportion(len(bad), len(pieces), view.receipts(bad), none="nothing was written")
 
 
-def kept(transcript: Transcript) -> Measure:
+def writes_kept(transcript: Transcript) -> Measure:
     view = DrillView.of(transcript)
-    pieces = acknowledged(view)
-    looks = {piece.name: view.looks(piece.name, (*FIRST, AGAIN)) for piece in pieces}
+    pieces = [*acknowledged(view), *view.list_acknowledged(view.plan.of(DOCUMENT))]
+    looks = {piece.name: view.looks(piece.name, (*FIRST, AGAIN, LONG)) for piece in pieces}
     lost = [piece for piece in pieces if not brought(view, piece, looks[piece.name])]
     unanswered = sum(_is_unanswered(looks[piece.name]) for piece in lost)
     lines = look_receipts(view, lost, looks)
     return proportion(len(pieces) - len(lost), len(pieces), lines, none=NOTHING, unanswered=unanswered)
 
 
-def listed(transcript: Transcript) -> Measure:
+def writes_listed(transcript: Transcript) -> Measure:
     if lacking := lacks(transcript, "entries"):
         return lacking
     view = DrillView.of(transcript)
@@ -154,8 +158,8 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "writes_not_acknowledged", KEEPING, "lower", "proportion",
         "writes of a text that is not blank for which no id came back, failed calls included / such writes; a store "
-        "that refuses by saying nothing is caught here",
-        not_acknowledged,
+        "that refuses by saying nothing is caught here; a document of 46,000 characters is one of them",
+        not_acknowledged, version=2,
         label="writes without an id", otherwise="writes acknowledged", column=columns.KEPT.at("refused"),
     ),
     trust(
@@ -163,15 +167,16 @@ METRICS: tuple[TrustMetric, ...] = (
         "acknowledged writes that the listing of their scope, their ids or a question of their own text bring under "
         "each of their ids and with their text, white space aside / acknowledged writes; what a listing leaves out is "
         "asked for by id and by its own text before it is called lost; some share their first 40, 80 or 200 "
-        "characters, differ by a digit or a letter's case, or are the same text",
-        kept, verbatim=True, version=2,
+        "characters, differ by a digit or a letter's case, or are the same text; one is a document of 46,000 "
+        "characters",
+        writes_kept, verbatim=True, version=3,
         label="acknowledged writes kept", otherwise="acknowledged writes lost", column=columns.KEPT.at("lost"),
     ),
     trust(
         "writes_listed", KEEPING, "higher", "proportion",
         "acknowledged writes that the listing of their scope shows under each of their ids and with their text, white "
         "space aside / acknowledged writes",
-        listed, verbatim=True,
+        writes_listed, verbatim=True,
         label="acknowledged writes listed", otherwise="acknowledged writes missing from the listing",
         column=columns.KEPT.at("hidden"),
     ),

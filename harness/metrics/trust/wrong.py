@@ -43,10 +43,10 @@ def _answers_for(view: DrillView, name: str, look: DrillLook) -> bool:
 
 def share_wrong(view: DrillView, cases: Iterable[tuple[DrillDeed, Sequence[DrillLook]]], none: str) -> Measure:
     """Memories of which one of the looks at them is wrong, of those with a look; a look that failed could have been."""
-    asked = [(deed.piece.name, looks) for deed, looks in cases if looks]
-    bad = [(name, next((look for look in looks if is_wrong(view, name, look)), None)) for name, looks in asked]
+    looked_at = [(deed.piece.name, looks) for deed, looks in cases if looks]
+    bad = [(name, next((look for look in looks if is_wrong(view, name, look)), None)) for name, looks in looked_at]
     lines = [view.transcript.receipt(look.line, name) for name, look in bad if look]
-    silent = [name for name, looks in asked if all(look.call.fault for look in looks)]
-    lines += [view.transcript.receipt(looks[-1].line, name) for name, looks in asked if name in silent]
+    silent = [name for name, looks in looked_at if all(look.call.fault for look in looks)]
+    lines += [view.transcript.receipt(looks[-1].line, name) for name, looks in looked_at if name in silent]
     hits = sum(look is not None for _, look in bad) + len(silent)
-    return proportion(hits, len(asked), list(dict.fromkeys(lines)), none=none, unanswered=len(silent))
+    return proportion(hits, len(looked_at), list(dict.fromkeys(lines)), none=none, unanswered=len(silent))

@@ -1,5 +1,5 @@
 """One batch that is larger than the usual limits of a request: 100, 256, 1,000 and 1,024. Half of it is then forgotten
-in one call; and what was there before has to be there still.
+in one call; and what was there before has to be there still. And one memory that is larger than others: a document.
 """
 
 from __future__ import annotations
@@ -12,10 +12,18 @@ from harness.play.drills.reading import read_back
 from harness.play.drills.stage import DrillSession
 
 SIZE = 1030
-CROWD, FULL = 1600, 500
-"""Memories that come after the batch where a drill has its full size or more: beyond a room for 2,500."""
-STEP, FOUND = "at once", "found at once"
+CROWD, FULL = 2050, 500
+"""Memories of a second batch where a drill has its full size or more: beyond the limits of 2,000 and 2,048 at once, and
+with those before it beyond a room for 2,500."""
+STEP, FOUND, LONG = "at once", "found at once", "at length"
 SCOPE = Scope(repo="storefront-archive", org="acme")
+DOCUMENTS = Scope(repo="storefront-documents", org="acme")
+DOCUMENT = "Log of the night in which the archive moved, kept whole for the audit:\n" + "\n".join(
+    f"{n * 7919 % 9973:04} cart {n} left hall {n % 31} and came to hall {n % 37}" for n in range(1000)
+)
+"""Longer than 32,768 characters, and not than a column of 65,535 bytes."""
+OWN = 2000
+"""Characters from its beginning that are asked for."""
 WRITTEN = "2026-02-02T09:00:00+00:00"
 AGAIN = 10
 """Of what a listing leaves out, so many are asked for."""
@@ -33,6 +41,7 @@ def plan(size: int) -> Iterator[Piece]:
         role, source = ("bulk", Source(path="archive/boxes.md", line=number)) if number <= SIZE else ("crowd", None)
         item = Item(text, SCOPE, WRITTEN, "project", source)
         yield Piece(name=f"{role}-{number}", role=role, item=item)
+    yield Piece(name="document", role="document", item=Item(DOCUMENT, DOCUMENTS, WRITTEN, "project"))
 
 
 def play(stage: DrillSession, before: Sequence[Piece]) -> None:
@@ -41,6 +50,7 @@ def play(stage: DrillSession, before: Sequence[Piece]) -> None:
     Args:
         before: What was written before the batch, in other scopes.
     """
+    _write_document(stage)
     pieces = stage.plan.of("bulk")
     stage.remember(STEP, pieces)
     stage.settle(STEP)
@@ -56,12 +66,23 @@ def play(stage: DrillSession, before: Sequence[Piece]) -> None:
     for piece in probes if stage.supports("entries") else ():
         stage.recall(FOUND, piece.item.text, SCOPE, about=[piece])
     if crowd := stage.plan.of("crowd"):
-        for start in range(0, len(crowd), SIZE):
-            stage.remember("crowd", crowd[start : start + SIZE])
+        stage.remember("crowd", crowd)
         stage.settle("crowd")
     _read_beside(stage, [*before, *(asked if crowd else ()), *crowd])
     if stage.supports("forget"):
         _forget(stage, pieces, asked)
+
+
+def _write_document(stage: DrillSession) -> None:
+    """In a call and a scope of its own: who refuses it refuses nothing else."""
+    document = stage.plan.of("document")
+    stage.remember(LONG, document)
+    stage.settle(LONG)
+    if stage.supports("entries"):
+        stage.list_ids(LONG, DOCUMENTS, about=document)
+    for name in stage.ids.get("document", ()) if stage.supports("get") else ():
+        stage.call(LONG, "get", DOCUMENTS, name, about=document)
+    stage.recall(LONG, DOCUMENT[:OWN], DOCUMENTS, about=document)
 
 
 def _read_beside(stage: DrillSession, before: Sequence[Piece]) -> None:

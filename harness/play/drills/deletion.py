@@ -23,8 +23,8 @@ SMALLEST = 66
 LARGE = 120
 """The least number of memories in the scope that is forgotten: some interfaces stop at a page of 100."""
 BATCH = 100
-DEPTH = 25
-"""Hits of a search for a target: an absence among 25 says more than one among the first few."""
+DEPTH, DEEP = 25, 100
+"""Hits of a search for a target, and for the first one: an absence among many says more than among the first few."""
 KINDS = ("procedural", "episodic", "user", "project")
 """Of what expires, and of a scope, in turn: a store may keep each kind in a place of its own."""
 REVISED = {"forget": 2, "scope": 5}
@@ -235,12 +235,12 @@ def _list_looked_for(stage: DrillSession) -> list[Piece]:
 
 def _seek_by_routes(stage: DrillSession, step: str) -> None:
     """Seeks every target. Only what is forgotten by id is asked for in three ways: a search is what costs most."""
-    for piece in _list_targets(stage):
+    for at, piece in enumerate(_list_targets(stage)):
         queries = [own_words(piece)]
         if piece.role == "forget":
             queries += [query for query in (query_word(piece.canary or ""), piece.query) if query]
         for query in queries:
-            stage.recall(step, query, piece.item.scope, [piece], k=DEPTH)
+            stage.recall(step, query, piece.item.scope, [piece], k=DEPTH if at else DEEP)
         for name in stage.ids.get(piece.name, ()):
             if stage.supports("get"):
                 stage.call(step, "get", piece.item.scope, name, about=[piece])
@@ -286,8 +286,9 @@ def _delete(stage: DrillSession) -> None:
         for pieces, asker, first in ((forgotten[::2], HOME, []), (forgotten[1::2], _find_narrower(stage), unknown)):
             names = [name for piece in pieces for name in stage.ids[piece.name]]
             stage.call("deleted", "forget", asker, [*first, *names], about=pieces)
-        if unknown:
-            stage.call("deleted", "forget", HOME, unknown)
+        for ids in ([each] for each in (*unknown, *_list_like_ids(stage))):
+            stage.call("deleted", "forget", HOME, ids)
+        stage.call("deleted", "forget", HOME, [])
         for piece in forgotten[:1] if stage.supports("update") else ():
             stage.call(TOO_LATE, "update", HOME, stage.ids[piece.name][0], piece.item, about=[piece])
     _change(stage, "deleted", "successor")
@@ -319,6 +320,13 @@ def _change(stage: DrillSession, step: str, role: str) -> None:
             stage.call(step, "supersede", asker, list(ids), piece.item, about=about)
         elif twin.role != "supersede" and stage.supports("update") and len(ids) == 1:
             stage.call(step, "update", piece.item.scope, ids[0], piece.item, about=about)
+
+
+def _list_like_ids(stage: DrillSession) -> list[str]:
+    """What nobody has as an id, and a pattern or a prefix takes for that of a bystander."""
+    known = {name for ids in stage.ids.values() for name in ids}
+    own = next((name for piece in stage.plan.of("same") for name in stage.ids.get(piece.name, ())), "")
+    return [each for each in ("", own[:-1]) if own and each not in known]
 
 
 def _make_unknown_id(known: set[str]) -> str:

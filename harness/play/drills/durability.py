@@ -32,6 +32,8 @@ ASKED = 1000
 the size. The others are listed only."""
 AIR_MS = (1, 2, 4, 8, 16, 32)
 """How old a write in flight is when the process is killed: stores take from one to fifty for a write."""
+UPDATE_MS = (4, 8, 16, 32, 64, 128)
+"""Likewise an update, which some stores embed first."""
 SCOPE = Scope(repo="tidewater")
 WRITTEN = "2026-02-02T09:00:00+00:00"
 BEGIN, END = "begin", "end"
@@ -57,7 +59,7 @@ class Round:
     Attributes:
         batches: Acknowledged writes, the last of them behind the look. change: what is forgotten or updated.
         late: Behind the last write, with no look between it and the kill.
-        air: The write that the kill interrupts, `seconds` old.
+        air: The write that the kill interrupts, `seconds` old; where the round updates, an update of `turned`.
     """
 
     name: str
@@ -73,6 +75,11 @@ class Round:
         """The text that takes the place of `updated`."""
         return f"{self.name} new"
 
+    @property
+    def turned(self) -> str | None:
+        """Written beside `updated`."""
+        return self.updated and f"{self.updated.removesuffix('1')}2"
+
 
 def plan_rounds(size: int, seed: int) -> tuple[Round, ...]:
     """`size` writes over up to 20 rounds; every other round from the second on forgets, the others update."""
@@ -86,7 +93,8 @@ def plan_rounds(size: int, seed: int) -> tuple[Round, ...]:
 def _round(at: int, writes: int, flying: bool, draw: random.Random) -> Round:
     name = f"round {at + 1:02}"
     names = [f"{name}.{turn}" for turn in range(1, writes + 1)]
-    kept = writes - (draw.randint(1, 2) if flying else 0)
+    turns = bool(flying and at and at % 2 == 0)
+    kept = writes - (draw.randint(1, 2) if flying and not turns else 0)
     cuts = sorted({0, *draw.sample(range(1, kept), draw.randint(1, min(CALLS, (kept + 1) // 2))), kept})
     oldest = f"round {at:02}.1" if at else None
     return Round(
@@ -95,8 +103,8 @@ def _round(at: int, writes: int, flying: bool, draw: random.Random) -> Round:
         forgotten=oldest if at % 2 else None,
         updated=None if at % 2 else oldest,
         late=bool((at - 1) // 2 % 2),
-        air=tuple(names[kept:]),
-        seconds=draw.choice(AIR_MS) / 1000 if flying else 0.0,
+        air=(f"{name} turn",) if turns else tuple(names[kept:]),
+        seconds=draw.choice(UPDATE_MS if turns else AIR_MS) / 1000 if flying else 0.0,
     )
 
 
@@ -112,15 +120,20 @@ def plan(size: int, seed: int) -> Plan:
 
 def _list_pieces(each: Round, seed: int, nth: int) -> Iterator[Piece]:
     """Of the writes of a round each nth is asked for by its own text, and the first, which a later round may change.
-    Every other one has a source."""
+    Every other one has a source, and so has what an update writes."""
     for at, name in enumerate(chain(*each.batches)):
         piece = _make_piece(name, seed, "listed" if at % nth else "kept")
         source = Source(path="docs/tides.md", line=at, session=each.name) if at % 2 else None
         yield replace(piece, item=replace(piece.item, source=source))
     for name in each.air:
-        yield _make_piece(name, seed, "air")
+        piece = _make_piece(name, seed, "air", each.turned)
+        yield _cite(piece) if each.turned else piece
     if each.updated:
-        yield _make_piece(each.new, seed, "new", each.updated)
+        yield _cite(_make_piece(each.new, seed, "new", each.updated))
+
+
+def _cite(piece: Piece) -> Piece:
+    return replace(piece, item=replace(piece.item, source=Source(path="docs/tides.md", session=piece.name)))
 
 
 def _make_piece(name: str, seed: int, role: str = "kept", twin: str | None = None) -> Piece:
@@ -145,7 +158,10 @@ def play(stage: DrillSession) -> None:
     stage.open(BEGIN)
     for each in schedule:
         changed = _play_round(stage, each)
-        stage.kill(each.name, during=[pieces[name] for name in each.air], seconds=each.seconds)
+        old = stage.ids.get(each.turned or "", ())
+        flies = bool(old) and stage.supports("update") if each.turned else True
+        air = [pieces[name] for name in each.air if flies]
+        stage.kill(each.name, during=air, seconds=each.seconds, of=old)
         if each is schedule[-1]:
             asked: Sequence[Piece] = _list_asked(stage.plan.pieces)
         else:

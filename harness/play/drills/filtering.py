@@ -2,8 +2,10 @@
 
 Six memories fit in one respect or two. Two are updated in between: one comes to fit, and is updated back, one fits as
 before. A third is replaced by one that fits. One that fits is deleted, one is marked as ended, one holds elsewhere, and
-one has ended. Names of files differ by case, by a sharp s, by how a letter is put together, or by what a pattern takes
-for any character, and all hold a class of characters. One confidence is 0, and the one asked for no binary fraction.
+more have ended than are asked for. Names of files differ by case, by a sharp s, by how a letter is put together, or by
+what a pattern takes for any character, and all hold a class of characters; nothing cites the last one asked for. One
+confidence is 0, and the one asked for no binary fraction. At last the store is compacted, asked as of a day before the
+ends, and taken back to a mark that was just made.
 """
 
 from __future__ import annotations
@@ -21,8 +23,10 @@ from harness.play.drills.stage import NOW, DrillSession
 SCOPE = Scope(repo="storefront-kinds", org="acme")
 ELSEWHERE = Scope(repo="storefront-kinds-api", org="acme")
 ENDED = "2026-02-20T09:00:00+00:00"
-ASKED = 12
-"""More than fit."""
+BEFORE = "2026-02-17T09:00:00+00:00"
+"""By days: some keep a day and no time."""
+ASKED, ALL = 12, 40
+"""More than fit, and more than fitted before some had ended."""
 CROWD, MORE = 13, 120
 """More than are asked for; and more than are fetched by who asks for ten times as many before it filters."""
 PATH = "app/[id]/Maße/kın_mañana.md"
@@ -46,6 +50,7 @@ WHERE: Mapping[tuple[Trait, ...], Filter] = {
     for traits in combinations(FILTERS, count)
 }
 """What a question is kept to, by what it takes: one condition, two at once, or all."""
+UNCITED = Filter(path="docs/nobody-cites-this.md")
 
 
 def plan(seed: int) -> Iterator[Piece]:
@@ -64,7 +69,8 @@ def plan(seed: int) -> Iterator[Piece]:
         alike = {field: getattr(fitting, field) for field in parts}
         yield _write("partly", replace(near, text=f"{words} {30 + number}", **alike), number)
     yield _write("elsewhere", replace(fitting, text=f"{words} 21", scope=ELSEWHERE))
-    yield _write("lapsed", replace(fitting, text=f"{words} 22", expires=ENDED))
+    for number in range(1, CROWD + 1):
+        yield _write("lapsed", replace(fitting, text=f"{words} {50 + number}", expires=ENDED), number)
     yield _write("dropped", replace(fitting, text=f"{words} 23"))
     yield _write("fit", replace(_word(fitting, words, "as far as anybody can tell"), confidence=0.7), 4)
     yield _write("fit", _word(fitting, words, "as the handbook of the whole team has said from its first page on"))
@@ -121,8 +127,16 @@ def play(stage: DrillSession) -> None:
     _ask(stage, "kinds back")
     if stage.supports("persistent"):
         stage.close("other kinds")
+        if stage.supports("compact"):
+            stage.compact("kinds again")
         stage.open("kinds again")
         _ask(stage, "kinds again")
+    _ask(stage, "kinds then", ALL, BEFORE)
+    mark = stage.call("kinds restored", "snapshot") if stage.supports("snapshot", "restore") else None
+    if mark is not None:
+        stage.call("kinds restored", "restore", mark)
+        stage.settle("kinds restored")
+        _ask(stage, "kinds restored")
     stage.close("kinds again")
 
 
@@ -132,8 +146,8 @@ def _refile(stage: DrillSession, step: str, role: str) -> None:
             stage.change(step, "update", old, piece)
 
 
-def _ask(stage: DrillSession, step: str) -> None:
+def _ask(stage: DrillSession, step: str, k: int = ASKED, at: str = NOW) -> None:
     words = stage.plan.by_name["unfit-1"].item.text.removesuffix(" 01")
-    for traits, where in WHERE.items():
+    for traits, where in (*WHERE.items(), (("filter_path",), UNCITED)):
         if all(map(stage.supports, traits)):
-            stage.call(step, "recall_where", words, SCOPE, ASKED, NOW, where)
+            stage.call(step, "recall_where", words, SCOPE, k, at, where)

@@ -213,7 +213,7 @@ def _ask_elsewhere(stage: DrillSession, pairs: list[ScopePair], places: list[Pie
     in a scope. And what is there comes back however many others are like it. A part whose name is empty is either not
     set or a name like any other; what is limited to another comes back in neither case.
 
-    One pair of each family and respect: these answers do not depend on how near two names are.
+    One pair of each likeness and respect: these answers do not depend on how near two names are.
     """
     general = stage.plan.of("everywhere")
     stage.recall("own", general[0].item.text, Scope(), about=general)
@@ -239,8 +239,8 @@ def _list_blanks(stage: DrillSession, place: Piece) -> list[Scope]:
     """Scopes with an empty name beside this place: each part alone, or the one that its group is about."""
     if place.name == f"{LATTICE}.{RESPECTS[0]}":
         return _list_lone_blanks(stage)
-    family, _, respect = group(place.name).partition("-")
-    return [replace(place.item.scope, **{respect: ""})] if family == EMPTY and place.name.endswith(".other") else []
+    likeness, _, respect = group(place.name).partition("-")
+    return [replace(place.item.scope, **{respect: ""})] if likeness == EMPTY and place.name.endswith(".other") else []
 
 
 def _list_lone_blanks(stage: DrillSession) -> list[Scope]:

@@ -12,15 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from itertools import cycle, product
+from typing import get_args
 
 from harness.adapter import Item, Scope, Source
 from harness.log.transcript import Op
 from harness.model.drill import Piece, Plan
+from harness.model.sequence import Part, make_filter
 from harness.model.trial import digest
 from harness.play.drills import bulk, deprecating, ending, filtering, growing, ranking, repeating, replacing, revising
 from harness.play.drills.fillers import PARTS, PEOPLE, TOOLS, TRAITS, UNRELATED
 from harness.play.drills.reading import read_back
-from harness.play.drills.stage import Drill, DrillSession
+from harness.play.drills.stage import NOW, Drill, DrillSession
 from harness.play.drills.texts import (
     ALIKE,
     FAMILIES,
@@ -33,7 +35,7 @@ from harness.play.drills.texts import (
     QuestionKind,
 )
 
-SMALLEST = 64
+SMALLEST = 66
 BATCH = 50
 SAMPLE = 100
 """Memories whose own text is asked for; a fifth of them are read by id too."""
@@ -80,6 +82,8 @@ LONG_FOLDER = "services/storefront-web/packages/checkout (next)/src/Ökosystem/c
 LONG_SESSION = "2026-02-11 review of payments and refunds/desk-7f3a9c1e/"
 """Longer than a column of 48 characters."""
 FAR = "2999-12-31T00:00:00+00:00"
+DAY_BEFORE = "2026-03-01T10:00:00+00:00"
+"""Before the other questions."""
 
 
 def plan(size: int, seed: int) -> Plan:
@@ -107,7 +111,7 @@ def plan(size: int, seed: int) -> Plan:
     writer.put("alike", replaceable[0][0].item.text, SIBLINGS[0])  # beside what is changed
     changed = min(max(3, size // 50), CHANGED)
     for number, (twin, family, part) in enumerate(replaceable[: 2 * changed]):
-        bare = number % 6 == 4
+        bare = number % 6 in (3, 4)
         role = "successor" if number % 2 else "edit"
         if number < len(REWRITTEN):
             writer.put(role, REWRITTEN[number], HOME, twin=twin.name, bare=bare)
@@ -198,19 +202,21 @@ class _TextWriter:
         return told.astimezone(ZONES[number % len(ZONES)]).isoformat()
 
     def confidence(self, number: int) -> float:
-        """Now and then none at all, which is not the same as an unknown one."""
+        """Now and then none at all, which is not the same as an unknown one, or all of it; every fifth is finer."""
         drawn = self.draw.randrange(30, 100) / 100
-        return 0.0 if number % 20 == 5 else drawn
+        return {5: 0.0, 12: 1.0}.get(number % 20, drawn + 0.005 if number % 5 == 3 else drawn)
 
     def source(self, number: int) -> Source:
-        """A line of a file, a session, or both by turns; every other names are long."""
+        """A line of a file, a session, or both by turns; every other names are long. Commits are those of either hash,
+        and some files lie outside the repository, or are spelt as on Windows."""
         long = number % 2 == 0
         session = f"{LONG_SESSION if long else ''}session-{number}" if number % 3 else None
         if number % 3 == 1:
             return Source(session=session)
-        commit = digest([number, self.draw.random()])[:40]
+        commit = digest([number, self.draw.random()])
         path = f"docs/{self.draw.choice(PARTS).replace(' ', '-').lower()}.md"
-        return Source(commit, f"{LONG_FOLDER if long else ''}{path}", number * 1009 + 1, session)
+        folder = LONG_FOLDER if long else {3: "/etc/", 9: "tools\\win\\"}.get(number % 12, "")
+        return Source(commit if number % 4 < 2 else commit[:40], f"{folder}{path}", number * 1009 + 1, session)
 
     def fill(self, template: str, part: str | None) -> str:
         first, other = self.draw.sample(PARTS, 2)
@@ -309,18 +315,31 @@ def _ask_history(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> Non
 
 
 def _ask(stage: DrillSession) -> None:
-    """In other words; what nobody wrote, beside a question that has an answer; with a very small and a large k; and by
-    its own text, behind what a search engine may take for its syntax."""
+    """In other words; what nobody wrote; with a very small and a large k; and by its own text, behind what a search
+    engine may take for its syntax."""
     answers = stage.plan.of("answer")
     for piece in answers:
         stage.recall("asked", _write_question(piece), HOME, about=[piece])
-    for question, piece in zip(UNKNOWN, cycle(answers), strict=False):
-        stage.recall("unknown", question, HOME, about=[piece])
+    _ask_unknown(stage, answers)
     for piece in answers[:FEW]:
         stage.recall("narrow", _write_question(piece), HOME, about=[piece], k=1)
         stage.recall("wide", _write_question(piece), HOME, about=[piece], k=20)
     for words, piece in zip(SYNTAX, stage.plan.of("plain"), strict=False):
         stage.recall("syntax", f"{words} {piece.item.text}", HOME, about=[piece])
+
+
+def _ask_unknown(stage: DrillSession, answers: Sequence[Piece]) -> None:
+    """What nobody wrote, beside a question that has an answer: also by a user of the repository, as of the day before,
+    and kept to a kind, a file or a confidence that memories have."""
+    asker = replace(HOME, user="ana") if stage.supports("scope_user") else HOME
+    filed = next(piece.item for piece in stage.plan.of("plain") if piece.item.source and piece.item.source.path)
+    for number, (question, piece) in enumerate(zip(UNKNOWN, cycle(answers), strict=False)):
+        place, at = asker if number % 2 else HOME, DAY_BEFORE if number >= len(UNKNOWN) // 2 else NOW
+        stage.recall("unknown", question, place, about=[piece], at=at)
+    for part, question, piece in zip(get_args(Part), UNKNOWN, cycle(answers), strict=False):
+        if stage.supports(f"filter_{part}"):
+            where = make_filter((part,), filed)
+            stage.call("unknown", "recall_where", question, HOME, stage.trial.k, NOW, where, about=[piece])
 
 
 def _write_question(piece: Piece) -> str:

@@ -24,6 +24,10 @@ CHANGED = ("update", "forget")
 """What is done to a memory between two equal questions."""
 RETOLD = (Source(session="session-first", path="docs/first.md", line=3), Source(session="session-then"))
 """Where the same text is said to come from, first and then."""
+SURE, DOUBTED = 0.9, 0.35
+"""How sure of it one is at first, and at last, from the same source."""
+PASSING = "passing"
+"""The role of what is written on the first of the days and forgotten on the next one, and the step."""
 AFTER = (0, 1, 3, 10)
 """Days after the first on which something is written, and asked for, with one memory of each day before."""
 ANEW = (1, 10)
@@ -53,9 +57,10 @@ def plan(seed: int) -> Iterator[Piece]:
     for number in range(1, FEW + 1):
         yield _make_piece(f"late-{number}", "late", seed)
         told = _make_piece(f"told-{number}", "told", seed)
-        first, then = (replace(told.item, source=source) for source in RETOLD)
+        first, then = (replace(told.item, source=source, confidence=SURE) for source in RETOLD)
         yield replace(told, item=first)
         yield Piece(f"retold-{number}", "retold", then, told.canary, twin=told.name)
+        yield Piece(f"rated-{number}", "rated", replace(then, confidence=DOUBTED), told.canary, twin=f"retold-{number}")
     for op in CHANGED:
         yield _make_piece(f"once-{op}", "once", seed)
     yield _make_piece("once-new", "once new", seed, twin="once-update")
@@ -69,6 +74,7 @@ def plan(seed: int) -> Iterator[Piece]:
         for number in range(1, FEW + 1):
             piece = _make_piece(f"day-{day}.{number}", f"day {day}", seed, DAYS)
             yield replace(piece, item=replace(piece.item, at=_date(day)))
+    yield _make_piece(PASSING, PASSING, seed, DAYS)
 
 
 def _make_piece(name: str, role: str, seed: int, scope: Scope = AGAIN, twin: str | None = None) -> Piece:
@@ -112,7 +118,7 @@ def _ask_again(stage: DrillSession) -> None:
 
 
 def _tell_again(stage: DrillSession) -> None:
-    """The same text from another source; and one memory changed again and again."""
+    """The same text from another source, then with another confidence; and one memory changed again and again."""
     told, (first, *later) = stage.plan.of("told"), stage.plan.of("version")
     stage.remember("told", [*told, first])
     stage.settle("told")
@@ -126,6 +132,11 @@ def _tell_again(stage: DrillSession) -> None:
         ids = stage.ids[piece.name] or ids
     stage.settle("retold")
     read_back(stage, "retold", AGAIN, stage.plan.of("retold"))
+    for piece in stage.plan.of("rated"):
+        if ids := stage.ids.get(piece.twin or ""):
+            stage.change("rated", "update", ids, piece)
+    stage.settle("rated")
+    read_back(stage, "rated", AGAIN, stage.plan.of("rated"))
     if stage.supports("history"):
         _tell_history(stage, "history")
 
@@ -158,9 +169,27 @@ def play_days(stage: DrillSession) -> None:
         stage.settle(f"day {day}")
         _ask(stage, f"day {day}", own, day)
         before += own
+        _pass_by(stage, day)
     for day in AT_LAST:
         _ask(stage, f"day {day}", before, day)
+        _pass_by(stage, day)
     stage.close("days")
+
+
+def _pass_by(stage: DrillSession, day: int) -> None:
+    """One is written on the first day, forgotten on the second, and asked for on all that follow."""
+    pieces = stage.plan.of(PASSING) if stage.supports("forget") else ()
+    if day == AFTER[0]:
+        stage.remember(PASSING, pieces)
+        stage.settle(PASSING)
+        _ask(stage, PASSING, pieces, day)
+    elif day == AFTER[1]:
+        for piece in pieces:
+            if ids := stage.ids.get(piece.name):
+                stage.call(PASSING, "forget", DAYS, list(ids), about=[piece])
+                stage.settle(PASSING)
+    if day != AFTER[0]:
+        _ask(stage, "passed", pieces, day)
 
 
 def _ask(stage: DrillSession, step: str, pieces: Sequence[Piece], day: int = 0) -> None:

@@ -6,6 +6,7 @@ Each part has scopes of its own in the store of the drill of keeping, and is ask
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from harness.adapter import Scope
 from harness.log.transcript import Op
@@ -22,9 +23,14 @@ CHAINS: Mapping[str, tuple[tuple[Op, str], ...]] = {
     "return": (("supersede", "then"), ("supersede", "first")),
     "heir updated": (("supersede", "then"), ("update", "last")),
     "update replaced": (("update", "then"), ("supersede", "last")),
+    "capitals": (("update", "capitals"),),
+    "last word": (("update", "last word"),),
 }
-"""Chain -> what is done to its first text, one after the other, and the text that each brings."""
-LOOKED_AT = ("forth", "heirs")
+"""Chain -> what is done to its first text, one after the other, and the text that each brings; the last two differ from
+it in case, or in a last word of the same length."""
+HEIRS = "heirs"
+"""The chain whose last text is deleted: those that it replaced hold no more for that."""
+LOOKED_AT = ("forth", HEIRS)
 """Chains that are asked for between their changes; the others are changed again at once."""
 WAYS: Mapping[Op, Scope] = {
     "forget": Scope(repo="storefront-anew", org="acme"), "forget_scope": Scope(repo="storefront-refilled", org="acme"),
@@ -34,8 +40,11 @@ WAYS: Mapping[Op, Scope] = {
 
 def plan(seed: int) -> Iterator[Piece]:
     for chain, changes in CHAINS.items():
-        for number, text in enumerate(("first", *(text for _, text in changes))):
-            yield _make_piece(f"{chain}-{number}", f"chain {chain}", seed, f"{chain} {text}")
+        first = _make_piece(f"{chain}-0", f"chain {chain}", seed, f"{chain} first")
+        yield first
+        for number, (_, text) in enumerate(changes, 1):
+            piece = _make_piece(f"{chain}-{number}", f"chain {chain}", seed, f"{chain} {text}")
+            yield _reword(piece, first, text)
     for way, scope in WAYS.items():
         for number in (1, 2):
             yield _make_piece(f"gone-{way}-{number}", f"gone {way}", seed, f"gone {way} {number}", scope)
@@ -50,6 +59,19 @@ def _make_piece(name: str, role: str, seed: int, text: str, scope: Scope = SCOPE
     return Piece(name=name, role=role, item=item, canary=canary)
 
 
+def _reword(piece: Piece, first: Piece, text: str) -> Piece:
+    """That differs from the first text as little as it is called; another one stays."""
+    own, other = piece.canary or "", first.canary or ""
+    if text == "capitals":
+        own = other.upper()
+        return replace(piece, item=replace(piece.item, text=first.item.text.upper()), canary=own)
+    return (
+        replace(piece, item=replace(piece.item, text=first.item.text.replace(other, own)))
+        if text == "last word"
+        else piece
+    )
+
+
 def write(stage: DrillSession) -> None:
     """Open before and after."""
     chains = _list_chains(stage)
@@ -62,15 +84,15 @@ def write(stage: DrillSession) -> None:
 
 
 def ask(stage: DrillSession) -> None:
-    """In the process that is there now; then each text that was only updated is deleted."""
+    """In the process that is there now; then what was only updated, and one that replaced others, is deleted."""
     chains = _list_chains(stage)
     if chains:
         _ask_chains(stage, "chained later", chains)
     for way in WAYS:
         if stage.supports(way):
             _ask(stage, "stored anew later", [*_list_texts(stage, way)[1:], stage.plan.of(f"back {way}")])
-    updated = [chain for chain in chains if {op for op, _ in CHAINS[chain]} == {"update"}]
-    for pieces in _list_pieces(stage, updated) if stage.supports("forget") else ():
+    deleted = [chain for chain in chains if chain == HEIRS or {op for op, _ in CHAINS[chain]} == {"update"}]
+    for pieces in _list_pieces(stage, deleted) if stage.supports("forget") else ():
         if ids := stage.ids.get(pieces[-1].name):
             stage.call("chained gone", "forget", SCOPE, list(ids), about=pieces)
             stage.settle("chained gone")

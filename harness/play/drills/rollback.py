@@ -31,6 +31,8 @@ ORDER = (2, 4, 1, 3)
 ANEW = (5, 6)
 """Marks that are made after these were restored."""
 RESTORED_AGAIN = {5: "restored 5", 4: "restored 4 again", 6: "restored 6"}
+TAKEN, TOLD_AGAIN = "second 5", "told again"
+"""What the restore of an earlier mark takes away, and is then stored again."""
 IN_ALL_MARKS, FORGOTTEN = "second 1", "restored without it "
 """What is deleted at last, and the start of the steps that restore each mark then, the newest first."""
 CLOSED = Scope(repo="fieldkit-old")
@@ -243,6 +245,15 @@ def _mark_again(stage: DrillSession, marks: dict[int, str]) -> None:
             stage.call(step, "restore", marks[number])
             stage.settle(step)
             _look_at_marked(stage, step)
+            if number < ANEW[0]:
+                _tell_again(stage)
+
+
+def _tell_again(stage: DrillSession) -> None:
+    taken = stage.plan.by_name[TAKEN]
+    stage.remember(TOLD_AGAIN, [taken])
+    stage.settle(TOLD_AGAIN)
+    stage.list_ids(TOLD_AGAIN, MARKED, about=[taken])
 
 
 def _look_at_marked(stage: DrillSession, step: str) -> None:

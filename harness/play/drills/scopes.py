@@ -44,15 +44,15 @@ NAMES = (
     ("lookalike", "kad\N{LATIN SMALL LETTER DOTLESS I}k", "kadik"),
     ("lookalike", "mañana", "manana"),
 )
-"""family, the first name, the second; one letter stands for each pattern's match, so that the shortest finds it too."""
+"""likeness, the first name, the second; one letter stands for each pattern's match, so that the shortest finds it."""
 UNWRITTEN = "never-written"
 FAR_REACHING = tuple("*%_?.$")
 """Names that could match many others: their scopes are deleted last."""
 LENGTHS = (30, 32, 63, 64, 100, 128, 255)
 """Where columns, file names, labels and keys are usually cut."""
 SEPARATORS = ("-", "/", ":", "_", ".", "|", "")
-WORDS = ("None", "null", "all", "default")
-"""What a part that is not set is called in keys and paths."""
+WORDS = ("None", "null", "all", "default", "undefined", "no", "off")
+"""What a part that is not set is called in keys and paths, and what a parser of YAML takes for the same."""
 USUAL: Mapping[str, tuple[str, ...]] = {
     "repo": (".",),
     "user": ("root",),
@@ -65,19 +65,22 @@ TEAMS: Mapping[str, tuple[tuple[str, str], tuple[str, ...]]] = {
         ("repo", "branch"),
         (
             "gateway", "acme/gateway", "dana/gateway", "acme/portal", "acme//gateway", "gateway.git", "origin/gateway",
-            "refs/heads/gateway",
+            "refs/heads/gateway", "gateway/",
         ),
     ),
     "address": (
         ("user", "org"),
-        ("dana", "dana@acme.example", "dana@globex.example", "dana+ci@acme.example", "acme.example", "dana[bot]"),
+        (
+            "dana", "dana@acme.example", "dana@globex.example", "dana+ci@acme.example", "acme.example", "dana[bot]",
+            "@dana", "Neill, Dana", "Neill, Ben", "dana.o'neill",
+        ),
     ),
     "number": (("branch", "user"), ("1", "1.0", "01", "1.1", "1.10", "1.1.0", "v1.1")),
     "separator": (
         ("repo", "branch"),
         (
             "web-api", "web_api", "web/api", "web.api", "web:api", "web api", "webapi", "api-web", "web%2Fapi",
-            "web+api", "web-apis",
+            "web+api", "web-apis", "web\\api", "web;v=1", "web;v=2",
         ),
     ),
     "lookalike": (
@@ -91,7 +94,7 @@ TEAMS: Mapping[str, tuple[tuple[str, str], tuple[str, ...]]] = {
         ),
     ),
 }  # fmt: skip
-"""Family -> the parts that are called so, and names as teams have them, each another: forks and folders, mail
+"""Likeness -> the parts that are called so, and names as teams have them, each another: forks and folders, mail
 addresses, releases, one word in several spellings."""
 LATTICE = "lattice"
 """The group of places that differ in which parts are set, and in one of them."""
@@ -102,25 +105,25 @@ NamedScopes = tuple[str, Scope, Scope]
 
 
 def make_pairs() -> Iterator[NamedScopes]:
-    """Every pair: `<family>-<respect>-<number>` and its scopes, the one that could reach the other first.
+    """Every pair: `<likeness>-<respect>-<number>` and its scopes, the one that could reach the other first.
 
-    Respects take turns, each beginning with another family, so that the first few are of every kind.
+    Respects take turns, each beginning with another likeness, so that the first few are of every kind.
     """
     yield from (pair for turn in zip(*map(_make_pairs, RESPECTS), strict=True) for pair in turn)
 
 
 def _make_pairs(respect: str) -> list[NamedScopes]:
     whole = Scope(**{part: f"{part}-with-{respect}" for part in RESPECTS})
-    nested = ("nesting", replace(whole, **{respect: None}), whole)
-    beside = Scope(**{part: f"{part}-beside-{respect}" for part in RESPECTS})
-    apart = ("part", beside, replace(beside, **{respect: f"other-{respect}"}))
+    nesting_pair = ("nesting", replace(whole, **{respect: None}), whole)
+    neighbour = Scope(**{part: f"{part}-beside-{respect}" for part in RESPECTS})
+    part_pair = ("part", neighbour, replace(neighbour, **{respect: f"other-{respect}"}))
     alike = [("prefix", *SIBLINGS[respect]), *NAMES]
     found = [
-        nested,
-        apart,
-        *((family, name_scope(respect, one), name_scope(respect, two)) for family, one, two in alike),
+        nesting_pair,
+        part_pair,
+        *((likeness, name_scope(respect, one), name_scope(respect, two)) for likeness, one, two in alike),
     ]
-    first, *rest = [(f"{family}-{respect}-{at}", one, two) for at, (family, one, two) in enumerate(found, 1)]
+    first, *rest = [(f"{likeness}-{respect}-{at}", one, two) for at, (likeness, one, two) in enumerate(found, 1)]
     turn = 2 * RESPECTS.index(respect)
     return [first, *rest[turn:], *rest[:turn]]
 
@@ -135,7 +138,7 @@ def list_parts(scope: Scope) -> list[str]:
 
 
 def make_places() -> Iterator[tuple[str, Scope]]:
-    """Every place: `<group>.<member>`, the group beginning with its family, and the scope."""
+    """Every place: `<group>.<member>`, the group beginning with its likeness, and the scope."""
     yield from _make_lattice()
     for respect in RESPECTS:
         for member, name in _make_long_names():
@@ -147,10 +150,10 @@ def make_places() -> Iterator[tuple[str, Scope]]:
         yield f"{EMPTY}-{respect}.given", replace(context, **{respect: ""})
         yield f"{EMPTY}-{respect}.other", replace(context, **{respect: "somebody"})
         yield f"position.{respect}", Scope(**{respect: "anywhere"})
-    for family, (parts, names) in TEAMS.items():
+    for likeness, (parts, names) in TEAMS.items():
         for part in parts:
             for number, name in enumerate(names, 1):
-                yield f"{family}-{part}.{number}", name_scope(part, name)
+                yield f"{likeness}-{part}.{number}", name_scope(part, name)
     yield from _join_names()
 
 

@@ -134,14 +134,19 @@ class DrillSession(StoreSession[RemoteMemory]):
         if lost and what == "opened":
             raise lost
 
-    def kill(self, step: str, who: str = "a", during: Sequence[Piece] = (), seconds: float = 0.0) -> None:
+    def kill(
+        self, step: str, who: str = "a", during: Sequence[Piece] = (), seconds: float = 0.0, of: Sequence[str] = ()
+    ) -> None:
         """Ends the process as a power cut would.
 
         Args:
             during: A write of these pieces is in flight, `seconds` old.
+            of: Ids of the memory that it updates, if it is an update.
         """
         memory = self._memories.pop(who)
-        if during:
+        if during and of:
+            memory.kill_during("update", during[0].item.scope, of[0], during[0].item, seconds=seconds)
+        elif during:
             memory.kill_during("remember", [piece.item for piece in during], seconds=seconds)
         else:
             memory.kill()

@@ -128,6 +128,16 @@ NOTES = (
     ),
     "--- a/limits.py\n+++ b/limits.py\n@@ -01,2 +01,2 @@\n-TIMEOUT = 30\n+TIMEOUT = 0.30\n context = '''kept'''",
     "    if attempts >= 03.0:\n        return -1\n",
+    (
+        "---\nname: depot\n---\numount the share before you fsck; creat() and Referer are spelt so. #urgent #db\n\n"
+        "![plan](img/plan.png) and [[ -f run.lock ]] from [[Runbook]]\n\n---\nuser: may I?\nassistant: no, see "
+        "https://ci.example.com/job/7/.\n// eslint-disable-next-line\nThe tag <private>is kept</private> as it is."
+    ),
+    (
+        "[ops] \N{WARNING SIGN}\N{VARIATION SELECTOR-16} The export writes \N{LATIN CAPITAL LETTER A WITH TILDE}"
+        "\N{COPYRIGHT SIGN} for \N{LATIN SMALL LETTER E WITH ACUTE} and \\u00e9 in JSON; a page ends with \x0c, a line"
+        "\N{LINE SEPARATOR}with U+2028 or \x85."
+    ),
 )
 """What engineers write down: each digit, flag, sign, word and line of it matters."""
 GUARDED = (

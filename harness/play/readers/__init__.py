@@ -67,7 +67,8 @@ def is_for(entry: ReadEntry, place: Scope) -> bool:
 def render(text: str, hit: Hit) -> str:
     """What a reader is shown of a memory: its text, then source and date where the backend gives them."""
     source = hit.source
-    place = f"{source.path}:{source.line} @ {(source.commit or '')[:7]}" if source and source.path else None
+    line = f":{source.line}" if source and source.line is not None else ""
+    place = f"{source.path}{line} @ {(source.commit or '')[:7]}" if source and source.path else None
     notes = ", ".join(note for note in (place, hit.created and hit.created[:10]) if note)
     return f"- {text} ({notes})" if notes else f"- {text}"
 

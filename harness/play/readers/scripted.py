@@ -7,18 +7,18 @@ what a live agent would do.
 from __future__ import annotations
 
 import hashlib
-import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import Literal
 
-from harness.log.parts import Check, Choice, Read
+from harness.log.parts import Choice, Read
 from harness.model.dates import parse_moment
-from harness.model.job import Decision, Job, Option
+from harness.model.job import Decision, Job
 from harness.model.trial import SCRIPTED_READS, ReadPolicy
 from harness.play.readers import AskMemory, Context, Outcome, ReadEntry, is_for
 from harness.play.readers.explore import CAP
-from harness.text.classify import Reading
+from harness.play.readers.job_commands import find_option, match_option, run_commands
 
 SourceStanding = Literal["verified", "unverifiable", "contradicted"]
 UNDATED = datetime.min.replace(tzinfo=UTC)
@@ -27,69 +27,35 @@ TRUST: tuple[SourceStanding, ...] = ("verified", "unverifiable", "contradicted")
 
 
 class Scripted:
-    """Decides from memory where an entry is usable, else from the repository, else not at all."""
+    """Decides from memory where an entry is usable, else from the repository, else not at all; heeds what the job's
+    commands refuse.
+    """
 
     policies: Sequence[ReadPolicy] = SCRIPTED_READS
 
     def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome:
         outcome = Outcome(prompt=context.count(job.goal))
         opened: set[str] = set()
+        known: dict[str, Sequence[Choice]] = {}
+
+        def decide(decision: Decision, refused: AbstractSet[str] = frozenset()) -> Choice:
+            told = (choice for choice in known[decision.id] if choice.value not in refused)
+            return next(told, None) or explore(context, job, decision, opened, outcome, refused)
+
         for decision in job.decisions:
             outcome.prompt += context.count(decision.question)
-            choice = _choose_from_memory(context, decision, ask(decision.question, decision), outcome)
-            choice = choice or explore(context, job, decision, opened, outcome)
-            outcome.choices.append(choice)
-        do_what_is_left(context, job, outcome)
+            known[decision.id] = _read_memory(context, decision, ask(decision.question, decision), outcome)
+            outcome.choices.append(decide(decision))
+        run_commands(context, job, outcome, decide)
         outcome.completion += sum(context.count(choice.value) for choice in outcome.choices if choice.value)
         outcome.prompt += sum(read.tokens for read in outcome.reads)
         return outcome
 
 
-def do_what_is_left(context: Context, job: Job, outcome: Outcome) -> None:
-    """Does what nobody told as who knows nothing does it, then runs the job's commands, and heeds what they refuse."""
-    naive = {each.id: each.naive.value for each in job.decisions if each.naive is not None}
-    undecided = [at for at, choice in enumerate(outcome.choices) if choice.value is None and choice.decision in naive]
-    if not undecided:
-        return
-    for at in undecided:
-        choice = outcome.choices[at]
-        outcome.choices[at] = choice.model_copy(update={"value": naive[choice.decision]})
-    printed = context.try_out({choice.decision: choice.value for choice in outcome.choices}) if job.run else ()
-    outcome.prompt += sum(context.count(each.output) for each in printed)
-    decisions = {each.id: each for each in job.decisions}
-    for at in undecided:
-        found = _read_printed(context, decisions[outcome.choices[at].decision], printed)
-        outcome.choices[at] = found or outcome.choices[at]
-
-
-def _read_printed(context: Context, decision: Decision, printed: Sequence[Check]) -> Choice | None:
-    for ran in printed:
-        for line in ran.output.splitlines():
-            if option := match_option(context, decision, line):
-                return Choice(
-                    decision=decision.id, value=option.value, origin="run", fact=option.fact,
-                    path=shlex.join(ran.command),
-                )  # fmt: skip
-    return None
-
-
-def match_option(context: Context, decision: Decision, text: str) -> Option | None:
-    """The one option that a text of the repository, or of a command, asserts."""
-    return find_option(context.classifier.read, decision, text)
-
-
-def find_option(read: Callable[[str], Reading], decision: Decision, text: str) -> Option | None:
-    """The one option that a text asserts; a text that asserts several decides nothing."""
-    reading = read(text)
-    if reading.unclear:
-        return None
-    asserted = [option for option in decision.options if option.fact in reading.asserted]
-    return asserted[0] if len(asserted) == 1 else None
-
-
-def _choose_from_memory(
+def _read_memory(
     context: Context, decision: Decision, entries: Sequence[ReadEntry], outcome: Outcome
-) -> Choice | None:
+) -> Sequence[Choice]:
+    """What the usable entries lead to, best first."""
     usable = [
         (entry, option)
         for entry in entries
@@ -98,7 +64,7 @@ def _choose_from_memory(
         and (option := find_option(context.classifier.hear, decision, entry.text))
     ]
     if not usable or context.policy is None:
-        return None
+        return ()
     standings: dict[int, SourceStanding] = {}
     if context.policy in ("verifying", "careful"):
         standings = {entry.position: _verify(context, decision, entry, outcome) for entry, _ in usable}
@@ -111,18 +77,21 @@ def _choose_from_memory(
         usable.sort(key=lambda pair: TRUST.index(standings[pair[0].position]))
     elif context.policy == "careful":  # a note that cites nothing may still be newer than one whose line stands
         usable.sort(key=lambda pair: standings[pair[0].position] == "contradicted")
-    entry, option = usable[0]
-    return Choice(
-        decision=decision.id,
-        value=option.value,
-        origin="memory",
-        fact=option.fact,
-        entry=entry.position,
-        memory_id=entry.hit.memory_id,
-        usable=len(usable),
-        undated=sum(parse_moment(entry.hit.created) is None for entry, _ in usable),
-        standing=standings.get(entry.position),
-    )
+    undated = sum(parse_moment(entry.hit.created) is None for entry, _ in usable)
+    return [
+        Choice(
+            decision=decision.id,
+            value=option.value,
+            origin="memory",
+            fact=option.fact,
+            entry=entry.position,
+            memory_id=entry.hit.memory_id,
+            usable=len(usable),
+            undated=undated,
+            standing=standings.get(entry.position),
+        )
+        for entry, option in usable
+    ]
 
 
 def _verify(context: Context, decision: Decision, entry: ReadEntry, outcome: Outcome) -> SourceStanding:
@@ -138,8 +107,18 @@ def _verify(context: Context, decision: Decision, entry: ReadEntry, outcome: Out
     return "unverifiable" if trace.state == "dangling" else "verified"
 
 
-def explore(context: Context, job: Job, decision: Decision, opened: set[str], outcome: Outcome) -> Choice:
-    """Opens whole files in BM25 order until a line decides or the cap is reached. Open files are not paid again."""
+def explore(
+    context: Context,
+    job: Job,
+    decision: Decision,
+    opened: set[str],
+    outcome: Outcome,
+    refused: AbstractSet[str] = frozenset(),
+) -> Choice:
+    """Opens whole files in BM25 order until a line decides, for nothing that was refused, or the cap is reached.
+
+    Open files are not paid again.
+    """
     files, spent = context.repo.files(context.commit), 0
     for path in context.explorer.rank(context.commit, f"{job.goal} {decision.question}"):
         if path not in opened:
@@ -150,7 +129,8 @@ def explore(context: Context, job: Job, decision: Decision, opened: set[str], ou
             opened.add(path)
             outcome.reads.append(read)
         for number, line in enumerate(files[path].splitlines(), 1):
-            if option := match_option(context, decision, line):
+            option = match_option(context, decision, line)
+            if option is not None and option.value not in refused:
                 return Choice(
                     decision=decision.id, value=option.value, origin="repo", fact=option.fact, path=path, line=number
                 )

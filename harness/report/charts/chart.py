@@ -87,7 +87,7 @@ class Sheet:
         self._grow(y + size / 2)
 
     def text(
-        self, x: float, y: float, said: str, anchor: Anchor = "left", *, colour: str = INK, bold: bool = False,
+        self, x: float, y: float, label: str, anchor: Anchor = "left", *, colour: str = INK, bold: bool = False,
         italic: bool = False,
     ) -> None:  # fmt: skip
         """Draws words.
@@ -96,7 +96,7 @@ class Sheet:
             y: The middle of small letters, so that it stands on one height with a mark.
         """
         looks = {"ha": anchor, "color": colour, "fontweight": "bold" if bold else "normal"}
-        self._texts.append((x, y + SIZE / 3, said, looks | {"fontstyle": "italic" if italic else "normal"}))
+        self._texts.append((x, y + SIZE / 3, label, looks | {"fontstyle": "italic" if italic else "normal"}))
         self._grow(y + SIZE)
 
     def whisker(self, low: float, high: float, at: float, colour: str, *, upright: bool = False) -> None:
@@ -112,7 +112,7 @@ class Sheet:
     def _grow(self, *bottoms: float) -> None:
         self.height = max(self.height, *bottoms)
 
-    def svg(self, name: str, title: str, says: str) -> str:
+    def svg(self, name: str, title: str, description: str) -> str:
         """The finished element; equal sheets give equal bytes, whatever the user's own style."""
         import matplotlib
         from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -128,7 +128,7 @@ class Sheet:
             canvas, raw = FigureCanvasSVG(figure), io.StringIO()
             self._fill(figure, height)
             canvas.figure.savefig(raw, format="svg", metadata={"Date": None})
-        return clean(raw.getvalue(), name, title, says, SIZE)
+        return clean(raw.getvalue(), name, title, description, SIZE)
 
     def _fill(self, figure: Any, height: float) -> None:
         from matplotlib.lines import Line2D
@@ -154,8 +154,8 @@ class Sheet:
                     markerfacecolor="white" if hollow else colour, markeredgewidth=1.5,
                 )
             )  # fmt: skip
-        for x, y, said, looks in self._texts:
-            figure.add_artist(Text(x, y, said, transform=at, zorder=4, va="baseline", fontsize=SIZE, **looks))
+        for x, y, label, looks in self._texts:
+            figure.add_artist(Text(x, y, label, transform=at, zorder=4, va="baseline", fontsize=SIZE, **looks))
 
 
 # --- what matplotlib writes, made fit to stand in a page: no prolog, metadata, style or leaking id --------------------
@@ -166,7 +166,7 @@ _XLINK = "{http://www.w3.org/1999/xlink}href"
 _LONG = re.compile(r"-?\d+\.\d{2,}|-0(?![\d.])")
 
 
-def clean(raw: str, name: str, title: str, says: str, size: float) -> str:
+def clean(raw: str, name: str, title: str, description: str, size: float) -> str:
     """An SVG whose looks are presentation attributes, so that they hold under a policy without styles; its ids begin
     with `name`, and it has words for those who do not see it.
 
@@ -176,7 +176,7 @@ def clean(raw: str, name: str, title: str, says: str, size: float) -> str:
     root = ElementTree.fromstring(raw)  # noqa: S314  drawn by matplotlib a moment ago
     _simplify(root)
     _own_ids(root, name)
-    root[:] = [kept for child in root for kept in _unwrap(child)]
+    root[:] = [inner for child in root for inner in _unwrap(child)]
     for text in root.iter(f"{{{SVG}}}text"):
         if text.get("font-size") == f"{size:g}":
             del text.attrib["font-size"]
@@ -186,9 +186,9 @@ def clean(raw: str, name: str, title: str, says: str, size: float) -> str:
         "width": width, "height": height, "role": "img", "aria-labelledby": f"{name}-title {name}-desc",
         "stroke-linejoin": "round", "font-family": FONT, "font-size": f"{size:g}",
     }  # fmt: skip
-    for at, (tag, said) in enumerate((("title", title), ("desc", says))):
+    for at, (tag, content) in enumerate((("title", title), ("desc", description))):
         words_ = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": f"{name}-{tag}"})
-        words_.text = said
+        words_.text = content
         root.insert(at, words_)
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
@@ -242,7 +242,7 @@ def _unwrap(element: ElementTree.Element) -> list[ElementTree.Element]:
     if element.tag == f"{{{SVG}}}text":
         return [element]
     element.text = None
-    inside = [kept for child in element for kept in _unwrap(child)]
+    inside = [inner for child in element for inner in _unwrap(child)]
     if element.tag == f"{{{SVG}}}g" and not element.attrib:
         return inside
     element[:] = inside
@@ -280,11 +280,11 @@ class Chart:
 
 
 def finish(
-    sheet: Sheet, name: str, topic: str, title: str, says: str, heads: tuple[str, ...],
+    sheet: Sheet, name: str, topic: str, title: str, description: str, heads: tuple[str, ...],
     rows: Iterable[tuple[str, ...]],
 ) -> Chart:  # fmt: skip
-    drawn = UNDRAWN if extras.explain_missing(["matplotlib"]) else sheet.svg(name, title, says)
-    return Chart(name, topic, title, says, heads, tuple(rows), drawn)
+    drawn = UNDRAWN if extras.explain_missing(["matplotlib"]) else sheet.svg(name, title, description)
+    return Chart(name, topic, title, description, heads, tuple(rows), drawn)
 
 
 def rank(results: Results) -> list[str]:
@@ -366,10 +366,10 @@ def format_interval(pooled: Pooled | None) -> str:
 
 def draw_grid(sheet: Sheet, scale: Scale, top: float, bottom: float, ticks: Iterable[tuple[float, str]]) -> None:
     """Pale upright lines with their words below."""
-    for value, said in ticks:
+    for value, label in ticks:
         sheet.line((scale(value), top), (scale(value), bottom), colour=PALE)
-        if said:
-            sheet.text(scale(value), bottom + 10, said, "center", colour=SOFT)
+        if label:
+            sheet.text(scale(value), bottom + 10, label, "center", colour=SOFT)
 
 
 SHARES = ((0.0, "none"), (0.5, "half"), (1.0, "all"))

@@ -149,7 +149,7 @@ def _read_part(results: Results, name: str, cells: Sequence[Cell], measure: str,
 
 
 def _name_write(row: CostRow) -> str:
-    return "" if row.write is None else ways.WRITES[row.write] + ("" if row.best else ", for comparison")
+    return "" if row.write is None else ways.WRITE_LABELS[row.write] + ("" if row.best else ", for comparison")
 
 
 def describe(ranked: Sequence[Sequence[str]], cold: Sequence[str] | None) -> str:
@@ -198,7 +198,11 @@ def _draw_done(sheet: Sheet, results: Results, rows: Sequence[CostRow]) -> None:
 def _label(row: CostRow) -> str:
     if row.write is None:
         return "no memory"
-    return f"{shorten_name(row.name, 11)}, {ways.WRITES[row.write]}" if row.best else f"{ASIDE}{ways.WRITES[row.write]}"
+    return (
+        f"{shorten_name(row.name, 11)}, {ways.WRITE_LABELS[row.write]}"
+        if row.best
+        else f"{ASIDE}{ways.WRITE_LABELS[row.write]}"
+    )
 
 
 def _reach(sheet: Sheet, ends: tuple[float, float], scale: Scale, y: float, row: CostRow, colour: str) -> None:

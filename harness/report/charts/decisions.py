@@ -101,7 +101,7 @@ def chart_frontier(results: Results) -> Chart | None:
 def _find_point(results: Results, name: str) -> Point | None:
     write = ways.best_write(results, name)
     right, paid = (ways.spread(results, name, each, write) for each in (DECISIONS_RIGHT, TOKENS_PER_JOB))
-    return Point(name, "" if name == COLD else ways.WRITES[write], right, paid) if right and paid else None
+    return Point(name, "" if name == COLD else ways.WRITE_LABELS[write], right, paid) if right and paid else None
 
 
 def list_better(point: Point, points: Sequence[Point]) -> list[str]:
@@ -122,13 +122,13 @@ def _dominates(one: Point, other: Point) -> bool:
     return all(min(each) >= 0 for each in leads) and any(max(each) > 0 for each in leads)
 
 
-def _has(found: Spread, read: ReadPolicy | None) -> bool:
-    return read in found.by_read or None in found.by_read
+def _has(row_spread: Spread, read: ReadPolicy | None) -> bool:
+    return read in row_spread.by_read or None in row_spread.by_read
 
 
-def _select_reading(found: Spread, read: ReadPolicy | None) -> Pooled:
+def _select_reading(row_spread: Spread, read: ReadPolicy | None) -> Pooled:
     """Without a memory there is one number, whatever the read policy."""
-    return found.by_read[read] if read in found.by_read else found.by_read[None]
+    return row_spread.by_read[read] if read in row_spread.by_read else row_spread.by_read[None]
 
 
 def describe_frontier(body: Sequence[Sequence[str]]) -> str:
@@ -136,8 +136,10 @@ def describe_frontier(body: Sequence[Sequence[str]]) -> str:
     best = [row for row in body if not row[4] and row[0] != NO_MEMORY]
     if not best:
         return "No memory is beaten by none of these: none decides as much right for as few tokens."
-    named = words.join_words([f"{row[0]} ({row[2]} right, {row[3]} tokens)" for row in best])
-    return f"However the agent reads, no other row beats {named}: more right decisions, or fewer tokens for as many."
+    best_rows = words.join_words([f"{row[0]} ({row[2]} right, {row[3]} tokens)" for row in best])
+    return (
+        f"However the agent reads, no other row beats {best_rows}: more right decisions, or fewer tokens for as many."
+    )
 
 
 def _draw_frontier(results: Results, points: Sequence[Point], starred: str) -> Sheet:
@@ -222,10 +224,10 @@ def chart_work(results: Results) -> Chart | None:
 
 def _list_rows(results: Results, name: str) -> Iterator[tuple[str, Comparison]]:
     """The comparisons of a row under its own best write policy, in the order of the read policies."""
-    found, write = results.against_cold(name, DECISIONS_RIGHT), ways.best_write(results, name)
+    comparisons, write = results.against_cold(name, DECISIONS_RIGHT), ways.best_write(results, name)
     for read in ways.list_reads(results):
-        if (write, read) in found:
-            yield name, found[write, read]
+        if (write, read) in comparisons:
+            yield name, comparisons[write, read]
 
 
 def _tell(each: Comparison) -> tuple[str, ...]:
@@ -237,7 +239,7 @@ def _tell(each: Comparison) -> tuple[str, ...]:
     difference = words.show_signed(each.right_value - each.left_value, words.share)
     shown = SAYS[each.verdict] if each.able else "too few stories"
     p = f"{each.adjusted_p:.2g}" if each.able else ""
-    return ways.WRITES[each.write_policy], each.read_policy, str(each.scenarios), difference, ends, p, shown
+    return ways.WRITE_LABELS[each.write_policy], each.read_policy, str(each.scenarios), difference, ends, p, shown
 
 
 def describe_work(body: Sequence[Sequence[str]]) -> str:
@@ -323,9 +325,9 @@ def chart_losses(results: Results) -> Chart | None:
 def _count_stages(row: Row) -> StageCounts:
     """Empty where it is not known of every story; under the primary conditions."""
     names = {RIGHT: DECISIONS_RIGHT} | {stage.called: f"lost_{stage.name}" for stage in STAGES}
-    found = {called: row.measures.get(name) for called, name in names.items()}
-    counts = {called: round(each.hits) for called, each in found.items() if each and each.hits is not None}
-    of = {each.of for each in found.values() if each}
+    measures = {called: row.measures.get(name) for called, name in names.items()}
+    counts = {called: round(each.hits) for called, each in measures.items() if each and each.hits is not None}
+    of = {each.of for each in measures.values() if each}
     return counts if len(counts) == len(names) and len(of) == 1 else {}
 
 
@@ -354,8 +356,8 @@ def _draw_losses(rows: Mapping[str, StageCounts]) -> Sheet:
             if counts[called]:
                 sheet.line((begin, y), (end, y), colour=colour, width=_THICK, dash=dash)
             if end - begin > _LETTER:
-                told = f"{letter} {counts[called]}" if end - begin > 4 * _LETTER else letter
-                sheet.text((begin + end) / 2, y + 15, told, "center", colour=SOFT)
+                label = f"{letter} {counts[called]}" if end - begin > 4 * _LETTER else letter
+                sheet.text((begin + end) / 2, y + 15, label, "center", colour=SOFT)
         y += _TALL
     for letter, (called, colour, dash) in zip(string.ascii_lowercase, keys, strict=False):
         sheet.line((4, y), (24, y), colour=colour, width=_THICK, dash=dash)

@@ -96,15 +96,17 @@ def describe_chart(body: Sequence[Sequence[str]]) -> str:
     looked = [(row[0], row[1], [text for text in row[3:] if text not in ("", NO_LOOK)]) for row in body]
     last = [(name, where, looks[-1] if looks else "") for name, where, looks in looked]
     names = list(dict.fromkeys(name for name, _, _ in last))
-    left: dict[str, list[str]] = {name: [] for name in names}
+    remaining: dict[str, list[str]] = {name: [] for name in names}
     for name, where, text in last:
-        left[name] += [f"{where} ({text})"] if text.endswith(LEFT) else []
+        remaining[name] += [f"{where} ({text})"] if text.endswith(LEFT) else []
     once = {name: [where for own, where, texts in looked if own == name and _was_cleared(texts)] for name in names}
     unknown = [name for name in names if any(n == name and t == UNKNOWN for n, _, t in last)]
     absent = [name for name in names if not any(own == name and text for own, _, text in last)]
-    gone = [name for name in names if not (left[name] or once[name]) and name not in unknown and name not in absent]
+    gone = [
+        name for name in names if not (remaining[name] or once[name]) and name not in unknown and name not in absent
+    ]
     late = [f"{name}, {words.join_words(where)}" for name, where in once.items() if where]
-    parts = [f"{name}, {words.join_words(where)}" for name, where in left.items() if where]
+    parts = [f"{name}, {words.join_words(where)}" for name, where in remaining.items() if where]
     return " ".join(
         text
         for text in (
@@ -131,8 +133,8 @@ def _list_lines(layers: Sequence[LayerRow]) -> Iterator[ChartLine]:
     alike: dict[tuple[object, ...], list[ChartLine]] = {}
     for (kind, layer), rows in grouped.items():
         line = ChartLine(kind, (layer,), max(row.targets for row in rows), tuple(_look(rows, at) for at in range(4)))
-        kept = any(look is not None and look[0] == "present" for look in line.looks[1:])
-        key = (kind, layer) if kept else (kind, *(look and look[0] for look in line.looks))
+        any_present = any(look is not None and look[0] == "present" for look in line.looks[1:])
+        key = (kind, layer) if any_present else (kind, *(look and look[0] for look in line.looks))
         alike.setdefault(key, []).append(line)
     for lines in sorted(alike.values(), key=lambda each: list(KINDS.values()).index(each[0].kind)):
         looks = max((line.looks for line in lines), key=lambda each: each[0][1] if each[0] else 0)
@@ -150,7 +152,7 @@ def _look(rows: Sequence[LayerRow], column: int) -> tuple[str, int, bool] | None
     return verdict, seen, sum(look.seen > 0 for look in looks) > 1 and seen < targets
 
 
-def _draw_sheet(cells: Sequence[TrustCell], found: Mapping[str, Sequence[ChartLine]]) -> Sheet:
+def _draw_sheet(cells: Sequence[TrustCell], lines_by_cell: Mapping[str, Sequence[ChartLine]]) -> Sheet:
     sheet = Sheet()
     for at, (asked, scanned) in enumerate(
         (("before", "before"), ("after", "closed"), ("reopened", "kill, refill"), ("compacted", "compacted"))
@@ -161,7 +163,7 @@ def _draw_sheet(cells: Sequence[TrustCell], found: Mapping[str, Sequence[ChartLi
     sheet.text(0, 22, "looked at in the bytes", colour=SOFT)
     y = 42.0
     for cell in cells:
-        lines = found[cell.id]
+        lines = lines_by_cell[cell.id]
         n = f" ({max(line.targets for line in lines)} deleted)" if lines else ""
         sheet.line((0, y - 10), (WIDTH, y - 10), colour=PALE)
         sheet.text(0, y, f"{shorten_name(cell.backend, 20)}{n}", bold=True)

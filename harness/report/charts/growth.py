@@ -177,10 +177,10 @@ ACROSS, _RECALL_TALL = 3, 136
 
 
 def chart_noise(results: Results) -> Chart | None:
-    held = results.run.conditions
+    conditions = results.run.conditions
     chosen: dict[str, list[Contrast]] = {}
     for each in results.contrasts:
-        if (each.write_policy, each.read_policy) == (ways.best_write(results, each.backend), held.headline_read):
+        if (each.write_policy, each.read_policy) == (ways.best_write(results, each.backend), conditions.headline_read):
             chosen.setdefault(each.backend, []).append(each)
     rows = {
         name: sorted(chosen[name], key=lambda each: each.noise) for name in table.list_rows(results) if name in chosen
@@ -287,11 +287,11 @@ def chart_footprint(results: Results, samples: Iterable[Sample]) -> Chart | None
         return None
     body = [
         (
-            show(name), said, each.sizes, str(each.n), words.format_number(each.value),
+            show(name), head, each.sizes, str(each.n), words.format_number(each.value),
             f"{words.format_number(each.low)} to {words.format_number(each.high)}" if each.n > 1 else "",
         )
         for name in names
-        for what, said in WHATS.items()
+        for what, head in WHATS.items()
         for each in table[name, what]
     ]  # fmt: skip
     body += [(show(name), WHATS[what], "", "0", NO_SAMPLE, "") for (name, what), found in table.items() if not found]
@@ -307,13 +307,13 @@ def list_points(samples: Iterable[Sample]) -> list[SizePoint]:
     for sample in samples:
         if sample.memories:
             grouped.setdefault(math.floor(2 * math.log10(sample.memories) + 1e-9), []).append(sample)
-    found = []
+    points = []
     for _, group in sorted(grouped.items()):
         values = sorted(sample.value / UNIT[sample.what] for sample in group)
         sizes = [sample.memories for sample in group]
         low, middle, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
-        found.append(SizePoint(min(sizes), max(sizes), statistics.median(sizes), len(values), middle, low, high))
-    return found
+        points.append(SizePoint(min(sizes), max(sizes), statistics.median(sizes), len(values), middle, low, high))
+    return points
 
 
 def describe_footprint(body: Sequence[Sequence[str]]) -> str:
@@ -330,12 +330,12 @@ def describe_footprint(body: Sequence[Sequence[str]]) -> str:
 def _draw_footprint(names: Sequence[str], table: Mapping[tuple[str, What], list[SizePoint]]) -> Sheet:
     sheet = Sheet()
     step = (WIDTH - _SIZE_LEFT) / len(WHATS)
-    across = Scale.decades([point.at for found in table.values() for point in found], 4, step - 30)
+    across = Scale.decades([point.at for points in table.values() for point in points], 4, step - 30)
     bottom = 28 + len(names) * _SIZE_TALL
     for column, (what, head) in enumerate(WHATS.items()):
         left = _SIZE_LEFT + step * column
-        found = [point for name in names for point in table[name, what]]
-        up = Scale.decades([value for point in found for value in (point.low, point.high)], 68, 26)
+        points = [point for name in names for point in table[name, what]]
+        up = Scale.decades([value for point in points for value in (point.low, point.high)], 68, 26)
         sheet.text(left, 8, head, bold=True)
         for row, name in enumerate(names):
             _draw_sizes(sheet, table[name, what], (left, 22 + row * _SIZE_TALL), across, up)
@@ -353,20 +353,20 @@ def _draw_footprint(names: Sequence[str], table: Mapping[tuple[str, What], list[
     return sheet
 
 
-def _draw_sizes(sheet: Sheet, found: Sequence[SizePoint], at: tuple[float, float], across: Scale, up: Scale) -> None:
+def _draw_sizes(sheet: Sheet, points: Sequence[SizePoint], at: tuple[float, float], across: Scale, up: Scale) -> None:
     """The medians as a line over sizes; above it the first and the last of them."""
     left, top = at
-    if not found:
+    if not points:
         sheet.text(left, top + 12, NO_SAMPLE, italic=True, colour=SOFT)
         return
     for power in up.powers():
         sheet.line((left, top + up(power)), (left + across.end, top + up(power)), colour=PALE, width=0.8)
-    ends = dict.fromkeys((found[0], found[-1]))
+    ends = dict.fromkeys((points[0], points[-1]))
     sheet.text(left, top + 12, " \u2192 ".join(words.format_number(point.value) for point in ends))
-    places = [(left + across(point.at), top + up(point.value)) for point in found]
+    places = [(left + across(point.at), top + up(point.value)) for point in points]
     if len(places) > 1:
         sheet.line(*places, colour=WARM)
-    for point, (x, y) in zip(found, places, strict=True):
+    for point, (x, y) in zip(points, places, strict=True):
         if point.n > 1:
             sheet.line((x, top + up(point.low)), (x, top + up(point.high)), colour=INK, width=2.5)
         sheet.mark(x, y, "circle", WARM, size=5)

@@ -72,7 +72,7 @@ def chart_policies(results: Results) -> Chart | None:
     body = [
         (
             show(name), str(measures[DECISIONS_RIGHT].scenarios),
-            f"{ways.WRITES[write]}{BEST if write == best[name] else ''}", read, tell(measures[STALE_USE]),
+            f"{ways.WRITE_LABELS[write]}{BEST if write == best[name] else ''}", read, tell(measures[STALE_USE]),
             format_interval(measures[STALE_USE]), tell(measures[DECISIONS_RIGHT]),
             format_interval(measures[DECISIONS_RIGHT]),
         )
@@ -124,12 +124,12 @@ def _draw_policies(names: Sequence[str], table: PolicyTable, best: Mapping[str, 
         sheet.text(half * at, 8, head, bold=True)
         for x, write in zip((50, 104), WRITES, strict=True):
             if any(key[1] == write for key in table):
-                sheet.text(half * at + x, 24, ways.WRITES[write], "center", colour=SOFT)
+                sheet.text(half * at + x, 24, ways.WRITE_LABELS[write], "center", colour=SOFT)
     for row, name in enumerate(names):
         top = 40 + row * _TALL
         n = max(pooled.scenarios for key, measures in table.items() if key[0] == name for pooled in measures.values())
         sheet.text(0, top + 6, count(name, n), bold=True)
-        sheet.text(WIDTH / 2, top + 6, f"decides best by: {ways.WRITES[best[name]]}", colour=SOFT)
+        sheet.text(WIDTH / 2, top + 6, f"decides best by: {ways.WRITE_LABELS[best[name]]}", colour=SOFT)
         for at, measure in enumerate(MEASURES):
             _draw_panel(sheet, half * at, top + 16, {key[1:]: m[measure] for key, m in table.items() if key[0] == name})
     sheet.text(0, sheet.height + 10, "upper line: all decisions; lower line: none", colour=SOFT)
@@ -230,19 +230,19 @@ def _list_ways(results: Results, name: str) -> Iterator[tuple[str, ...]]:
         assert spread.write is not None, "rows with a memory have a way of writing"
         reads = (_tell_way(results, name, DECISIONS_RIGHT, spread.write, read) for read in SCRIPTED_READS)
         others = (_tell_way(results, name, measure, spread.write) for measure in BESIDE_RIGHT)
-        yield show(name), ways.WRITES[spread.write], *reads, *others
+        yield show(name), ways.WRITE_LABELS[spread.write], *reads, *others
 
 
 def _tell_way(results: Results, name: str, measure: str, write: WritePolicy, read: ReadPolicy | None = None) -> str:
-    found = ways.spread(results, name, measure, write)
-    if found is None:
+    spread = ways.spread(results, name, measure, write)
+    if spread is None:
         return ""
     if read is not None:
-        pooled = found.by_read.get(read)
+        pooled = spread.by_read.get(read)
         if pooled is None:
             return "unsupported" if read in ways.list_reads(results) else ""
         return f"{ways.count(pooled):g}/{pooled.of:,}"
-    return f"{found.text}/{found.of:,}" if found.first.hits is not None and found.of else found.text
+    return f"{spread.text}/{spread.of:,}" if spread.first.hits is not None and spread.of else spread.text
 
 
 def describe_ways(results: Results, names: Sequence[str]) -> str:
@@ -250,8 +250,8 @@ def describe_ways(results: Results, names: Sequence[str]) -> str:
     sentences = []
     for name in names:
         write = ways.best_write(results, name)
-        if found := ways.spread(results, name, DECISIONS_RIGHT, write):
-            sentences.append(f"{show(name)} {ways.WRITES[write]} {found.text}/{found.of:,}")
+        if spread := ways.spread(results, name, DECISIONS_RIGHT, write):
+            sentences.append(f"{show(name)} {ways.WRITE_LABELS[write]} {spread.text}/{spread.of:,}")
     return (
         f"Right decisions under the way of writing that suits each backend best: {'; '.join(sentences)}."
         if sentences
@@ -270,7 +270,7 @@ def _draw_ways(results: Results, names: Sequence[str]) -> Sheet:
         sheet.text(0, y, shorten_name(name, 40), bold=True)
         for spread in ways.spreads(results, name, DECISIONS_RIGHT):
             y += _ROW
-            sheet.text(8, y, ways.WRITES[spread.write] if spread.write else "", colour=INK)
+            sheet.text(8, y, ways.WRITE_LABELS[spread.write] if spread.write else "", colour=INK)
             sheet.line((_LEFT, y), (_RIGHT, y), colour=PALE)
             for policy, pooled in spread.by_read.items():
                 if policy is not None and policy in LOOK:

@@ -61,13 +61,13 @@ def chart_stories(results: Results) -> Chart | None:
 
 
 def _count_story(results: Results, name: str) -> dict[str, Count]:
-    found: dict[str, Count] = {}
+    counts: dict[str, Count] = {}
     for cell in ways.list_cells(results, name, ways.best_write(results, name)):
         right = cell.measures.get(DECISIONS_RIGHT)
         if isinstance(right, Measured) and right.of:
-            hits, of = found.get(cell.scenario, (0, 0))
-            found[cell.scenario] = hits + round(right.hits or 0), of + right.of
-    return found
+            hits, of = counts.get(cell.scenario, (0, 0))
+            counts[cell.scenario] = hits + round(right.hits or 0), of + right.of
+    return counts
 
 
 def _tell_count(counted: Count | None) -> str:
@@ -174,22 +174,22 @@ def chart_stale(results: Results) -> Chart | None:
 
 def _pool_kinds(results: Results, names: Sequence[str], kinds: Sequence[str]) -> StaleTable:
     """Kind and backend -> the measure in the write policy that suits the backend best, read as the headline is."""
-    read, found = results.run.conditions.headline_read, dict[tuple[str, str], Pooled]()
+    read, table = results.run.conditions.headline_read, dict[tuple[str, str], Pooled]()
     for name in names:
         own = ways.list_cells(results, name, ways.best_write(results, name))
         cells = [cell for cell in own if cell.read_policy == read]
         for kind in (*kinds, ALL_KINDS):
-            found[kind, name] = pool_cells(STALE_USE, [cell for cell in cells if kind in (cell.kind, ALL_KINDS)])
-    return found
+            table[kind, name] = pool_cells(STALE_USE, [cell for cell in cells if kind in (cell.kind, ALL_KINDS)])
+    return table
 
 
 def _describe_intervals(table: StaleTable, names: Sequence[str]) -> str:
-    told_ = [
+    intervals = [
         f"{show(name)} {format_interval(table[ALL_KINDS, name])}"
         for name in names
         if format_interval(table[ALL_KINDS, name])
     ]
-    return "; ".join(told_)
+    return "; ".join(intervals)
 
 
 def describe_stale(body: Sequence[Sequence[str]]) -> str:
@@ -264,15 +264,15 @@ def _draw_cell(sheet: Sheet, pooled: Pooled, left: float, step: float, y: float)
 
 def break_name(name: str, wide: int) -> list[str]:
     """A name over up to three lines of a column: broken where its parts meet, cut where it must be."""
-    safe, found, rest = words.make_visible(name), [], ""
+    safe, parts, rest = words.make_visible(name), [], ""
     for char in safe:
         rest += char
         if len(rest) >= wide or (char in "_-+=. " and len(rest) > 2):
-            found.append(rest)
+            parts.append(rest)
             rest = ""
-    found += [rest] if rest else []
+    parts += [rest] if rest else []
     joined: list[str] = []
-    for part in found:
+    for part in parts:
         if joined and len(joined[-1]) + len(part) <= wide:
             joined[-1] += part
         else:

@@ -129,25 +129,27 @@ def collect(results: Results) -> Board:
     tested = results.list_tested()
     keys = [*([COLD] if COLD in results.backends else []), *tested]
     found = {key: {name: _judge(results, key, column) for name, column in COLUMNS.items()} for key in keys}
-    kept = [
+    columns = [
         name for name in COLUMNS if name == judges.DECISIONS or any(found[key][name] != DASH for key in tested)
     ]  # fmt: skip
-    made = [
+    rows = [
         BoardRow(
-            key, table.name_row(results, key), _find_version(results, key), tuple(found[key][name] for name in kept),
+            key, table.name_row(results, key), _find_version(results, key), tuple(found[key][name] for name in columns),
             tuple(_list_notes(results, key)), tuple(_list_marks(results, key)),
         )
         for key in keys
     ]  # fmt: skip
-    made += [
-        BoardRow(each.backend, words.make_visible(each.backend, 60), "", tuple(_make_absent(each.reason) for _ in kept))
+    rows += [
+        BoardRow(
+            each.backend, words.make_visible(each.backend, 60), "", tuple(_make_absent(each.reason) for _ in columns)
+        )
         for each in results.run.unplayed
         if each.backend not in keys
     ]
     cold = ways.spread(results, COLD, DECISIONS_RIGHT, results.run.conditions.headline_write)
-    heads = tuple(_make_head(results, COLUMNS[name]) for name in kept)
+    heads = tuple(_make_head(results, COLUMNS[name]) for name in columns)
     return Board(
-        heads, tuple(made), cold.shares[0] if cold else None, _tell_bounds(results),
+        heads, tuple(rows), cold.shares[0] if cold else None, _tell_bounds(results),
         tuple(_tell_equals(results)),
     )  # fmt: skip
 
@@ -244,23 +246,23 @@ def list_missing(results: Results) -> list[Missing]:
                 if isinstance(measure, NotMeasured):
                     key = words.NOT_MEASURED[measure.status], measure.reason
                     reasons.setdefault(key, {}).setdefault(name, []).append(cell)
-    merged: dict[tuple[str, str, tuple[str, ...]], list[tuple[str, int]]] = {}
+    by_reason: dict[tuple[str, str, tuple[str, ...]], list[tuple[str, int]]] = {}
     for (word, reason), by_measure in reasons.items():
         for name, cells in by_measure.items():
             backends = tuple(sorted({words.make_visible(cell.backend or COLD, 60) for cell in cells}))
-            merged.setdefault((word, reason, backends), []).append((name, len(cells)))
+            by_reason.setdefault((word, reason, backends), []).append((name, len(cells)))
     order = list(words.NOT_MEASURED.values())
-    found = [
+    rows = [
         Missing(
             word, words.make_visible(reason, 300), tuple(name for name, _ in held), backends, sum(n for _, n in held)
         )
-        for (word, reason, backends), held in merged.items()
+        for (word, reason, backends), held in by_reason.items()
     ]
     absent = [
         Missing("not run", words.make_visible(each.reason, 300), ("all",), (words.make_visible(each.backend, 60),), 0)
         for each in results.run.unplayed
     ]
-    return sorted(absent + found, key=lambda each: (order.index(each.word), each.reason, each.backends))
+    return sorted(absent + rows, key=lambda each: (order.index(each.word), each.reason, each.backends))
 
 
 def explain_cells(board: Board) -> list[str]:
@@ -271,13 +273,13 @@ def explain_cells(board: Board) -> list[str]:
         for row, score in board.list_scores(column.id):
             if not score.measured and score.why:
                 reasons.setdefault((score.text, score.why), []).append(row.name)
-        for key, held in reasons.items():
-            measures_by_reason.setdefault(key, {}).setdefault(tuple(held), []).append(column.head)
+        for key, names in reasons.items():
+            measures_by_reason.setdefault(key, {}).setdefault(tuple(names), []).append(column.head)
     return [
-        f"{words.join_words(heads)} of {words.join_words(list(held))}: "
+        f"{words.join_words(heads)} of {words.join_words(list(names))}: "
         + (why if why.startswith(text) else f"{text} ({why})")
         for (text, why), groups in measures_by_reason.items()
-        for held, heads in groups.items()
+        for names, heads in groups.items()
     ]
 
 

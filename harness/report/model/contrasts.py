@@ -104,14 +104,14 @@ def describe_verified(results: Results) -> Iterator[str]:
     for name in table.list_ranked(results):
         if results.backends[name].measures[SOURCE_VERIFIED].value is None:
             continue
-        told = {
+        by_policy = {
             each.read_policy: each.measures
             for each in results.contrasts
             if (each.backend, each.write_policy, each.noise)
             == (name, conditions.headline_write, conditions.headline_noise)
         }
         trusting, verifying = (
-            [told[policy][measure] for measure in (STALE_USE, TOKENS_TOTAL)] if policy in told else []
+            [by_policy[policy][measure] for measure in (STALE_USE, TOKENS_TOTAL)] if policy in by_policy else []
             for policy in ("trusting", "verifying")
         )
         if all(each.value is not None for each in (*trusting, *verifying)) and trusting and verifying:
@@ -153,7 +153,7 @@ def describe(results: Results, each: Comparison) -> Compared:
     """One comparison, shown or not."""
     left, right = (table.name_row(results, name) for name in (each.left, each.right))
     if each.family == "writes":
-        left, right = f"{left}, {ways.WRITES['append']}", f"{right}, {ways.WRITES[each.write_policy]}"
+        left, right = f"{left}, {ways.WRITE_LABELS['append']}", f"{right}, {ways.WRITE_LABELS[each.write_policy]}"
     verdicts = {"left-better": f"{left} better", "right-better": f"{right} better"}
     show = words.share if results.definitions[each.measure].unit == "proportion" else words.format_number
     ends = (
@@ -194,15 +194,15 @@ class Parted(NamedTuple):
 
 def collect_splits(results: Results) -> Parted | None:
     """None: a split was not played, or has too few stories to tell."""
-    found = compare_splits(results, {row: ways.best_write(results, row) for row in list_ranked(results.backends)})
-    if not found:
+    splits = compare_splits(results, {row: ways.best_write(results, row) for row in list_ranked(results.backends)})
+    if not splits:
         return None
-    dev, held = (words.format_count(side.stories, "story", "stories") for side in (found[0].dev, found[0].held))
+    dev, held = (words.format_count(side.stories, "story", "stories") for side in (splits[0].dev, splits[0].held))
     rows = [
         (table.show_name(results, each.row), _tell_side(each.dev), _tell_side(each.held), f"{each.adjusted_p:.2g}")
-        for each in found
+        for each in splits
     ]
-    return Parted((f"Dev: {dev}", f"Held: {held}"), rows, _tell_difference(results, found))
+    return Parted((f"Dev: {dev}", f"Held: {held}"), rows, _tell_difference(results, splits))
 
 
 def _tell_difference(results: Results, rows: Sequence[SplitRow]) -> str:
@@ -247,15 +247,18 @@ class Level(NamedTuple):
 
 def list_levels(results: Results, samples: Iterable[Sample]) -> list[Level]:
     """Of ranked backends, the fewest memories first; empty if the run has one level only."""
-    found = list(_list_levels(results, list(samples)))
-    return found if len({each.noise for each in found}) > 1 else []
+    levels = list(_list_levels(results, list(samples)))
+    return levels if len({each.noise for each in levels}) > 1 else []
 
 
 def _list_levels(results: Results, samples: Sequence[Sample]) -> Iterator[Level]:
-    held = results.run.conditions
+    conditions = results.run.conditions
     grouped: dict[tuple[str, int], list[Cell]] = {}
     for cell in results.cells:
-        if cell.backend and (cell.write_policy, cell.read_policy) == (held.headline_write, held.headline_read):
+        if cell.backend and (cell.write_policy, cell.read_policy) == (
+            conditions.headline_write,
+            conditions.headline_read,
+        ):
             grouped.setdefault((cell.backend, cell.noise), []).append(cell)
     for name in table.list_ranked(results):
         for (_, noise), cells in sorted(item for item in grouped.items() if item[0][0] == name):

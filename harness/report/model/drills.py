@@ -114,14 +114,16 @@ def collect(
     Args:
         wanted: Cells and measures that stand on the scoreboard; one receipt of each is shown whatever the bound.
     """
-    found = [receipts.get(cell.id, ()) for cell in results.trust]
-    turns = [receipt for turn in zip_longest(*found) for receipt in turn if receipt is not None]
+    cases = [receipts.get(cell.id, ()) for cell in results.trust]
+    turns = [receipt for turn in zip_longest(*cases) for receipt in turn if receipt is not None]
     first: dict[tuple[str, str], BadCase] = {}
     for receipt in turns:
         first.setdefault((receipt.id.rpartition("--")[0], receipt.measure), receipt)
-    kept = {receipt.id for place, receipt in first.items() if place in wanted}
-    kept |= {receipt.id for receipt in [each for each in turns if each.id not in kept][: max(0, BOUND - len(kept))]}
-    shown = tuple(receipt for receipt in turns if receipt.id in kept)
+    shown_ids = {receipt.id for place, receipt in first.items() if place in wanted}
+    shown_ids |= {
+        receipt.id for receipt in [each for each in turns if each.id not in shown_ids][: max(0, BOUND - len(shown_ids))]
+    }
+    shown = tuple(receipt for receipt in turns if receipt.id in shown_ids)
     links: dict[tuple[str, str], str] = {}
     for receipt in shown:
         links.setdefault((receipt.id.rpartition("--")[0], receipt.measure), receipt.id)
@@ -129,7 +131,7 @@ def collect(
 
 
 def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[DrillTable]:
-    for drill, asked in trust.DRILLS.items():
+    for drill, drill_words in trust.DRILLS.items():
         cells = sorted(
             (cell for cell in results.trust if cell.drill == drill),
             key=lambda cell: (cell.backend == SOUND, cell.backend),  # the sound reference last
@@ -147,7 +149,7 @@ def _tables(results: Results, links: Mapping[tuple[str, str], str]) -> Iterator[
             backends = tuple(_name(results, cell) for cell in cells)
             perfect = tuple(row for row in measured if row.perfect)
             rest = tuple(row for row in measured if not row.perfect)
-            yield DrillTable(drill, asked.title, asked.asks, cells[0].size, backends, rest, perfect)
+            yield DrillTable(drill, drill_words.title, drill_words.asks, cells[0].size, backends, rest, perfect)
 
 
 def _name(results: Results, cell: TrustCell) -> str:
@@ -191,13 +193,13 @@ def _layers(results: Results) -> Iterator[Layers]:
 
 def _layer(row: LayerRow, stages: Sequence[LookStage]) -> LayerLine:
     looks = {look.stage: look for look in row.looks}
-    told = tuple(
+    verdicts = tuple(
         (look.verdict, f"{look.seen} of {row.targets}" if stage == "before" else WORDS[look.verdict].format(look.seen),
          make_visible(look.reason, 200))
         if (look := looks.get(stage)) else ("", "", "")
         for stage in stages
     )  # fmt: skip
-    return LayerLine(make_visible(row.layer, 80), make_visible(row.place, 120), row.kind, told)
+    return LayerLine(make_visible(row.layer, 80), make_visible(row.place, 120), row.kind, verdicts)
 
 
 def _amount(value: float, unit: str) -> str:

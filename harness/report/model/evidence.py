@@ -93,7 +93,7 @@ def describe_cases(
                 measure=name,
                 where=f"{cell.transcript}, line {place.line}",
                 case=_case(transcript, place),
-                says=tuple(_says(transcript, event, place)),
+                says=tuple(_list_sentences(transcript, event, place)),
                 commands=(*_commands(cell, transcript, place, replay), *_find_again(cell, transcript, event)),
                 program=tuple(make_visible(each, LINE) for each in _list_program(event)),
             )
@@ -101,7 +101,7 @@ def describe_cases(
 
 def tell(transcript: Transcript, place: Place) -> tuple[str, ...]:
     """What the line of a receipt says, line by line."""
-    return tuple(_says(transcript, transcript.events[place.line - 1], place))
+    return tuple(_list_sentences(transcript, transcript.events[place.line - 1], place))
 
 
 def _commands(cell: TrustCell, transcript: Transcript, place: Place, replay: Replay) -> tuple[str, ...]:
@@ -224,7 +224,7 @@ def _tell_promise(broken: BrokenPromise | None) -> Iterator[str]:
         yield "The time was over before the sequence was as short as it can be."
 
 
-def _says(transcript: Transcript, event: Event, place: Place) -> Iterator[str]:
+def _list_sentences(transcript: Transcript, event: Event, place: Place) -> Iterator[str]:
     piece = transcript.plan.by_name.get(place.memory or "")
     if piece is not None:
         yield _case(transcript, place)
@@ -248,9 +248,9 @@ def _says(transcript: Transcript, event: Event, place: Place) -> Iterator[str]:
 
 def _call(transcript: Transcript, event: Called, piece: Piece | None) -> Iterator[str]:
     """What was asked and what came back; of a memory in question only what came back of it."""
-    asked = ", ".join(f"{name} {make_visible(str(value), 200)}" for name, value in event.request.items() if value)
+    request = ", ".join(f"{name} {make_visible(str(value), 200)}" for name, value in event.request.items() if value)
     about = f" about {', '.join(event.about[:5])}{' and more' if len(event.about) > 5 else ''}" if event.about else ""
-    yield f"{event.step}: {event.op}{about} ({asked})" if asked else f"{event.step}: {event.op}{about}"
+    yield f"{event.step}: {event.op}{about} ({request})" if request else f"{event.step}: {event.op}{about}"
     if event.fault is not None:
         yield f"{event.fault.kind}: {make_visible(event.fault.message, TEXT)}"
     elif event.op in READS:

@@ -43,33 +43,33 @@ Judge = Callable[[Results, str, Column], Score]
 
 def judge_decisions(results: Results, key: str, column: Column) -> Score:
     """Against no memory, under every read policy that was played."""
-    made = _show(results, key, DECISIONS_RIGHT)
-    if key == COLD or not made.measured:
-        return made
+    score = _show(results, key, DECISIONS_RIGHT)
+    if key == COLD or not score.measured:
+        return score
     if key in results.like_oracle:
-        return replace(made, word="equals the oracle")
+        return replace(score, word="equals the oracle")
     judgement, word = tell_standing(ways.stand(results, key, ways.best_write(results, key)))
-    return replace(made, judgement=judgement, word=word)
+    return replace(score, judgement=judgement, word=word)
 
 
 def tell_standing(stand: Mapping[ReadPolicy, Standing]) -> tuple[Judgement, str]:
     """What comparisons with no memory say together; what holds under one read policy alone names it."""
-    found = set(stand.values())
-    if not found:
+    standings = set(stand.values())
+    if not standings:
         return "open", "not compared"
-    if found == {"untold"}:
+    if standings == {"untold"}:
         return "open", "too few stories"
-    if found == {"better"}:
+    if standings == {"better"}:
         return "good", "better than no memory"
-    if found == {"worse"}:
+    if standings == {"worse"}:
         return "bad", "worse than no memory"
-    if found <= {"open", "untold"}:
+    if standings <= {"open", "untold"}:
         return "middling", "no difference shown"
     sentences = [
         f"{each} than no memory {_tell_when([read for read, own in stand.items() if own == each], stand)}"
-        for each in ("better", "worse") if each in found
+        for each in ("better", "worse") if each in standings
     ]  # fmt: skip
-    return "bad" if "worse" in found else "middling", "; ".join(sentences)
+    return "bad" if "worse" in standings else "middling", "; ".join(sentences)
 
 
 def _tell_when(reads: Sequence[ReadPolicy], played: Iterable[ReadPolicy]) -> str:
@@ -82,21 +82,21 @@ def _tell_when(reads: Sequence[ReadPolicy], played: Iterable[ReadPolicy]) -> str
 
 def judge_stale(results: Results, key: str, column: Column) -> Score:
     """Not good where little is decided right: who decides nothing acts on nothing stale."""
-    made = _show(results, key, STALE_USE)
-    if not made.measured:
-        return made
+    score = _show(results, key, STALE_USE)
+    if not score.measured:
+        return score
     write = ways.best_write(results, key)
     found, right = ways.spread(results, key, STALE_USE, write), ways.spread(results, key, DECISIONS_RIGHT, write)
     cold = ways.spread(results, COLD, DECISIONS_RIGHT, write)
     if found is None:  # a number under the other write policy alone
-        return made
+        return score
     low, high = found.shares
     word = " to ".join(dict.fromkeys(_tell_often(share) for share in found.shares))
     if high <= RARELY:
         if right is None or not right.shares[0] or cold is None or right.shares[0] < cold.shares[0]:
-            return replace(made, word="decides too little right to tell")
-        return replace(made, judgement="good", word=word)
-    return replace(made, judgement="bad" if low > OFTEN else "middling", word=word)
+            return replace(score, word="decides too little right to tell")
+        return replace(score, judgement="good", word=word)
+    return replace(score, judgement="bad" if low > OFTEN else "middling", word=word)
 
 
 def _tell_often(share: float) -> str:
@@ -105,49 +105,49 @@ def _tell_often(share: float) -> str:
 
 def judge_recall(results: Results, key: str, column: Column) -> Score:
     """Between drawing blindly and the oracle, which recalls all."""
-    made = _show(results, key, RECALL)
-    if not made.measured:
-        return made
+    score = _show(results, key, RECALL)
+    if not score.measured:
+        return score
     write = ways.best_write(results, key)
     found, chance = ways.spread(results, key, RECALL, write), ways.spread(results, key, CHANCE, write)
     if found is None:
-        return made
+        return score
     floor = chance.shares[0] if chance else 0.0
     gone = (found.shares[0] - floor) / (1 - floor) if floor < 1 else 1.0
-    made = replace(made, why=f"by chance {floor:.0%}")
+    score = replace(score, why=f"by chance {floor:.0%}")
     if gone >= MOST:
-        return replace(made, judgement="good", word="most answers")
+        return replace(score, judgement="good", word="most answers")
     if gone < LITTLE:
-        return replace(made, judgement="bad", word="little above chance" if gone > 0 else "not above chance")
-    return replace(made, judgement="middling", word="some answers")
+        return replace(score, judgement="bad", word="little above chance" if gone > 0 else "not above chance")
+    return replace(score, judgement="middling", word="some answers")
 
 
 def judge_cost(results: Results, key: str, column: Column) -> Score:
     """Tokens for each completed job beside those of no memory, with the jobs that both rest on."""
-    made, write = _show(results, key, TOKENS_PER_JOB), ways.best_write(results, key)
+    score, write = _show(results, key, TOKENS_PER_JOB), ways.best_write(results, key)
     found, cold = (ways.spread(results, each, TOKENS_PER_JOB, write) for each in (key, COLD))
     if found is None:
-        return _tell_unpaid(results, key, made, cold)
+        return _tell_unpaid(results, key, score, cold)
     done = ways.spread(results, key, JOBS_DONE, write)
     total = f" of {done.of:,}" if done and done.of else ""
     jobs = f"{ways.show_range(*_count_jobs(found))}{total} jobs done"
-    made = replace(made, rests=jobs)
+    score = replace(score, rests=jobs)
     if key == COLD:
-        return replace(made, word=jobs)
+        return replace(score, word=jobs)
     if cold is None:
-        return replace(made, word=f"{jobs}; without memory none")
+        return replace(score, word=f"{jobs}; without memory none")
     low, high = (value / cold.numbers[0] for value in found.numbers)
-    way = f"{ways.WRITES[write]}: " if len(made.lines) > 1 else ""
+    way = f"{ways.WRITE_LABELS[write]}: " if len(score.lines) > 1 else ""
     ratio, base = _tell_ratio(low, high), words.format_number(_count_jobs(cold)[0])
     word = f"{way}{ratio} the cost without memory, {cold.text} tokens a job; {jobs}, without memory {base}"
     if high <= CHEAPER and _count_jobs(found)[0] >= _count_jobs(cold)[1]:
-        return replace(made, judgement="good", word=word)
-    return replace(made, judgement="bad" if low > DEARER else "middling", word=word)
+        return replace(score, judgement="good", word=word)
+    return replace(score, judgement="bad" if low > DEARER else "middling", word=word)
 
 
-def _count_jobs(found: Spread) -> tuple[float, float]:
+def _count_jobs(spread: Spread) -> tuple[float, float]:
     """The jobs that a ratio rests on, the fewest and the most over the read policies."""
-    jobs = [float(each.of or 0) for each in found.by_read.values()]
+    jobs = [float(each.of or 0) for each in spread.by_read.values()]
     return min(jobs), max(jobs)
 
 
@@ -157,29 +157,29 @@ def _tell_ratio(low: float, high: float) -> str:
     return f"{low:.0%} of" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%}\u2013{high:.0%} of"
 
 
-def _tell_unpaid(results: Results, key: str, made: Score, cold: Spread | None) -> Score:
+def _tell_unpaid(results: Results, key: str, score: Score, cold: Spread | None) -> Score:
     """Tokens that no completed job shares."""
     paid = table.find_pooled(results, key, TOKENS_TOTAL)
     ratio = table.find_pooled(results, key, TOKENS_PER_JOB)
     if ratio is None or not ratio.not_applicable or paid is None or paid.value is None:
-        return made
-    made = Score((Number("no job completed", paid.cells),), measure=TOKENS_TOTAL)
+        return score
+    score = Score((Number("no job completed", paid.cells),), measure=TOKENS_TOTAL)
     if key == COLD:
-        return made
+        return score
     return (
-        replace(made, judgement="bad", word="paid for nothing")
+        replace(score, judgement="bad", word="paid for nothing")
         if cold
-        else replace(made, word="none without memory either")
+        else replace(score, word="none without memory either")
     )
 
 
 def _show(results: Results, key: str, measure: str) -> Score:
     """The row's best write policy first, append beneath it; named where several were played."""
-    found = ways.spreads(results, key, measure)
-    if not found:
+    spreads = ways.spreads(results, key, measure)
+    if not spreads:
         return explain_none(table.find_pooled(results, key, measure))
     write = ways.best_write(results, key)
-    ordered = sorted(found, key=lambda each: each.write != write)
+    ordered = sorted(spreads, key=lambda each: each.write != write)
     several = len(results.list_writes()) > 1 and key != COLD
     usual = ways.are_usual(results)
     shown = [*ordered[:1], *sorted(ordered[1:], key=lambda each: each.write != "append")[:1]]
@@ -191,18 +191,18 @@ def _show(results: Results, key: str, measure: str) -> Score:
         many = [_count_jobs(each) for each in shown[1:]]
         rests = [f" ({ways.show_range(*each)} {'job' if each[1] == 1 else 'jobs'})" for each in many]
         lines[1:] = [line._replace(text=line.text + jobs) for line, jobs in zip(lines[1:], rests, strict=True)]
-    bars = tuple(each.shares for each in found if each in shown) if ordered[0].first.hits is not None else ()
+    bars = tuple(each.shares for each in spreads if each in shown) if ordered[0].first.hits is not None else ()
     low, high = ordered[0].shares
     worse = high if results.definitions[measure].better == "lower" else low
     return Score(tuple(lines), measure=measure, bars=bars, value=worse)
 
 
-def _tell(found: Spread, *, named: bool) -> str:
-    counted = found.first.hits is not None and found.of
-    text = f"{found.text} of {found.of:,}" if counted else found.text
-    if any(each.at_least for each in found.by_read.values()):
+def _tell(spread: Spread, *, named: bool) -> str:
+    counted = spread.first.hits is not None and spread.of
+    text = f"{spread.text} of {spread.of:,}" if counted else spread.text
+    if any(each.at_least for each in spread.by_read.values()):
         text = f"\u2265 {text}"
-    return f"{ways.WRITES[found.write]} {text}" if named and found.write else text
+    return f"{ways.WRITE_LABELS[spread.write]} {text}" if named and spread.write else text
 
 
 WORK_JUDGES: Mapping[str, Judge] = {
@@ -250,14 +250,14 @@ def share_bad(definition: Definition, pooled: Pooled) -> float | None:
     best = {"higher": 1.0, "lower": 0.0}.get(definition.better)
     if pooled.value is None or best is None or definition.unit != "proportion":
         return None
-    found = pooled.hits / pooled.of if pooled.hits is not None and pooled.of else pooled.value
-    return 0.0 if isclose(found, best, abs_tol=1e-12) else abs(best - found)
+    share = pooled.hits / pooled.of if pooled.hits is not None and pooled.of else pooled.value
+    return 0.0 if isclose(share, best, abs_tol=1e-12) else abs(best - share)
 
 
 def list_members(results: Results, key: str, column: str) -> list[Member]:
     """Every measure of a column that a row has, the gravest first."""
-    found = list(_list_members(results, key, column))
-    return sorted(found, key=lambda each: (each.definition.gravity or 0, -each.wrong, each.definition.name))
+    members = list(_list_members(results, key, column))
+    return sorted(members, key=lambda each: (each.definition.gravity or 0, -each.wrong, each.definition.name))
 
 
 def _list_members(results: Results, key: str, column: str) -> Iterator[Member]:
@@ -280,8 +280,8 @@ def tell_inspected(results: Results, key: str) -> str | None:
     looked = [each.pooled for each in list_members(results, key, columns.DELETED.id) if each.definition.name in BYTES]
     if any(each.value is not None for each in looked):
         return ""
-    told = [reason for each in looked if each.unsupported or each.failed for reason in each.reasons]
-    return words.make_visible(told[0], 120) if told else None
+    reasons = [reason for each in looked if each.unsupported or each.failed for reason in each.reasons]
+    return words.make_visible(reasons[0], 120) if reasons else None
 
 
 def judge_trust(results: Results, key: str, column: Column) -> Score:
@@ -320,14 +320,14 @@ def judge_promises(results: Results, key: str, column: Column) -> Score:
         if pooled.value is None:
             return explain_none(pooled)
         operations = words.format_count(pooled.of or 0, "operation")
-        made = Score((Number(operations),), drill=cell.id, measure=BROKEN_PROMISES, value=pooled.of)
+        score = Score((Number(operations),), drill=cell.id, measure=BROKEN_PROMISES, value=pooled.of)
         if not pooled.value:
-            return replace(made, judgement="good", word=column.clean)
-        says = words.make_visible(cell.promise.says, 160) if cell.promise else ""
+            return replace(score, judgement="good", word=column.clean)
+        sentence = words.make_visible(cell.promise.says, 160) if cell.promise else ""
         if cell.promise and cell.promise.random:  # a sequence that shows it now and then is no receipt
-            return replace(made, judgement="bad", word="broken, not every time", why=says)
+            return replace(score, judgement="bad", word="broken, not every time", why=sentence)
         short = _shorten(words.make_visible(cell.promise.short)) if cell.promise else ""
-        return replace(made, judgement="bad", word=f"broken: {short}" if short else "broken", why=says)
+        return replace(score, judgement="bad", word=f"broken: {short}" if short else "broken", why=sentence)
     return DASH
 
 
@@ -349,12 +349,12 @@ def judge_speed(results: Results, key: str, column: Column) -> Score:
         milliseconds = f"{seconds * 1000:,.0f} ms" if seconds >= 0.001 else "< 1 ms"
         text = milliseconds if seconds < 1 else f"{seconds:,.1f} s"
         why = f"{cell.size:,} memories in the store"
-        made = Score((Number(text),), drill=cell.id, measure=RECALL_SECONDS, why=why, value=seconds)
+        score = Score((Number(text),), drill=cell.id, measure=RECALL_SECONDS, why=why, value=seconds)
         if seconds <= AT_ONCE:
-            return replace(made, judgement="good", word="at once")
+            return replace(score, judgement="good", word="at once")
         if seconds <= WAITING:
-            return replace(made, judgement="middling", word="noticed")
-        return replace(made, judgement="bad", word="slow")
+            return replace(score, judgement="middling", word="noticed")
+        return replace(score, judgement="bad", word="slow")
     return DASH
 
 

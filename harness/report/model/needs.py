@@ -231,22 +231,22 @@ def list_choices(results: Results, board: Board, answers: Iterable[Answer]) -> l
     rows = [row for row in board.rows if not row.cold]
     played = [row for row in rows if row.key in results.backends]
     cheap = {row.key: at for at, row in enumerate(sorted(played, key=lambda row: _rank_tokens(results, row)))}
-    asked = [each.need for each in answers]
+    needs = [each.need for each in answers]
     ordered = sorted(played, key=lambda row: _rank_right(results, row))
-    made = [_choose(results, board, row, cheap[row.key], asked) for row in ordered]
+    choices = [_choose(results, board, row, cheap[row.key], needs) for row in ordered]
     for row in rows:
         if row.key not in results.backends:
             why = next((each.reason for each in results.run.unplayed if each.backend == row.key), UNKNOWN)
             absent = Reason(
                 None, f"did not run: {words.make_visible(why, 200)}" if why != UNKNOWN else why, known=False
             )
-            made.append(Choice(row, "", None, False, len(rows), (absent,)))
-    return made
+            choices.append(Choice(row, "", None, False, len(rows), (absent,)))
+    return choices
 
 
-def _choose(results: Results, board: Board, row: BoardRow, cheap: int, asked: Iterable[Need]) -> Choice:
+def _choose(results: Results, board: Board, row: BoardRow, cheap: int, needs: Iterable[Need]) -> Choice:
     always = _find_reason(results, board, row, (_excuse_failing, _not_worse))
-    found = [(None, always), *((need, _find_reason(results, board, row, need.rules)) for need in asked)]
+    found = [(None, always), *((need, _find_reason(results, board, row, need.rules)) for need in needs)]
     reasons = (Reason(need, why, known=not why.startswith(OPEN)) for need, why in found if why)
     paid = ways.spread(results, row.key, TOKENS_PER_JOB, ways.best_write(results, row.key))
     whole = paid is not None and not any(each.at_least for each in paid.by_read.values())

@@ -86,14 +86,14 @@ def sections(results: Results, links: Sequence[str]) -> Iterator[Section]:
         if topic.seldom and not any(_applies(results, name) for name in chosen):
             continue
         rows = tuple(_make_row(results, name) for name in chosen)
-        says = contrasts.describe_verified(results) if topic == PROVEN else ()
-        yield Section(topic, tuple(says), rows, tuple(links))
+        sentences = contrasts.describe_verified(results) if topic == PROVEN else ()
+        yield Section(topic, tuple(sentences), rows, tuple(links))
 
 
 def _applies(results: Results, name: str) -> bool:
     """Whether a measure has a number in some row, or lacks it for another reason than that it is not applicable."""
-    found = [row.measures[name] for row in results.backends.values() if name in row.measures]
-    return any(each.value is not None or each.unsupported or each.failed or each.not_run for each in found)
+    measures = [row.measures[name] for row in results.backends.values() if name in row.measures]
+    return any(each.value is not None or each.unsupported or each.failed or each.not_run for each in measures)
 
 
 def list_told_in_cells(results: Results) -> list[tuple[str, str]]:
@@ -108,10 +108,10 @@ def _make_row(results: Results, name: str) -> MeasureRow:
     return MeasureRow(name, ARROW[results.definitions[name].better], figures)
 
 
-def layers(found: Mapping[str, Iterable[deletion.LayerVerdict]]) -> Iterator[LayerSummary]:
+def layers(verdicts_by_backend: Mapping[str, Iterable[deletion.LayerVerdict]]) -> Iterator[LayerSummary]:
     """Counts of what was found in the layers of each backend."""
     grouped: dict[tuple[str, str], list[deletion.LayerVerdict]] = {}
-    for backend, verdicts in found.items():
+    for backend, verdicts in verdicts_by_backend.items():
         for verdict in verdicts:
             kind = f"{words.make_visible(verdict.layer, 80)} ({verdict.format})"
             grouped.setdefault((words.make_visible(backend, 60), kind), []).append(verdict)
@@ -165,15 +165,15 @@ def supports(results: Results) -> Iterator[tuple[str, list[tuple[str, list[str]]
         row = results.backends[name]
         backend = row.backend
         if backend is not None and name != COLD:
-            told: dict[str, list[str]] = {"native": [], "emulated": [], "unsupported": [], "adapter's code": []}
-            told["adapter's code"] = [f"sha256 {words.make_visible(each, 64)}" for each in row.code]
+            by_level: dict[str, list[str]] = {"native": [], "emulated": [], "unsupported": [], "adapter's code": []}
+            by_level["adapter's code"] = [f"sha256 {words.make_visible(each, 64)}" for each in row.code]
             for capability in CAPABILITIES:
                 if (declared := backend.support.get(capability)) is not None:
                     note = f" ({words.make_visible(declared.note, 200)})" if declared.note else ""
-                    told[declared.level].append(f"{capability}{note}")
+                    by_level[declared.level].append(f"{capability}{note}")
             settings = ", ".join(f"{key}={value}" for key, value in sorted(backend.settings.items()))
             title = words.make_visible(f"{name}: {settings}" if settings else name, 200)
-            yield title, [(level, held) for level, held in told.items() if held]
+            yield title, [(level, held) for level, held in by_level.items() if held]
 
 
 # --- which ways of working a backend supports: by itself, by what an adapter or the agent adds, or not at all ---------
@@ -181,7 +181,7 @@ def supports(results: Results) -> Iterator[tuple[str, list[tuple[str, list[str]]
 Level = Literal["native", "emulated", "unsupported"]
 WAYS: Sequence[WritePolicy] = [way for way, needs in NEEDS.items() if needs]
 """Ways of writing that take more of a backend than to store and to find."""
-SUPPORT_HEADS = (*(ways.WRITES[way] for way in WAYS), "filtered")
+SUPPORT_HEADS = (*(ways.WRITE_LABELS[way] for way in WAYS), "filtered")
 BY_THE_CLOCK = "its own lifetime is told once it is over: it runs by the wall clock, and a story lies in the past"
 
 
@@ -205,9 +205,9 @@ def list_supported(results: Results) -> Iterator[tuple[str, list[Supported]]]:
 def judge_write(backend: Backend, way: WritePolicy) -> Supported:
     if not NEEDS[way]:
         return Supported("native", "")
-    found = _join([(need, backend.find_support(need)) for need in NEEDS[way]])
-    if way != "expire" or found.level == "unsupported":
-        return found
+    support = _join([(need, backend.find_support(need)) for need in NEEDS[way]])
+    if way != "expire" or support.level == "unsupported":
+        return support
     own = backend.find_support("expiry")
     if own.supported and backend.supports("update"):
         return Supported("native", BY_THE_CLOCK)
@@ -216,20 +216,20 @@ def judge_write(backend: Backend, way: WritePolicy) -> Supported:
 
 def _judge_filter(backend: Backend) -> Supported:
     """One part of a filter is enough to ask with; what is not there of the others is told."""
-    asked = [(name.removeprefix("filter_"), backend.find_support(name)) for name in FILTERS]
-    there = [each for each in asked if each[1].supported]
+    parts = [(name.removeprefix("filter_"), backend.find_support(name)) for name in FILTERS]
+    there = [each for each in parts if each[1].supported]
     if not there:
-        return Supported("unsupported", words.make_visible(asked[0][1].note, 200))
-    lacking = [f"{name}: {said.note}" for name, said in asked if not said.supported]
+        return Supported("unsupported", words.make_visible(parts[0][1].note, 200))
+    lacking = [f"{name}: {declared.note}" for name, declared in parts if not declared.supported]
     level, why = _join(there)
     return Supported(level, words.make_visible("; ".join(dict.fromkeys([*filter(None, [why]), *lacking])), 200))
 
 
-def _join(found: Sequence[tuple[str, Declared]]) -> Supported:
+def _join(parts: Sequence[tuple[str, Declared]]) -> Supported:
     """As far as the least of what it takes."""
     levels: tuple[Level, ...] = "unsupported", "emulated", "native"
-    level = next(level for level in levels if any(said.level == level for _, said in found))
-    notes = [f"{name}: {said.note}" for name, said in found if said.level == level and said.note]
+    level = next(level for level in levels if any(declared.level == level for _, declared in parts))
+    notes = [f"{name}: {declared.note}" for name, declared in parts if declared.level == level and declared.note]
     return Supported(level, words.make_visible("; ".join(dict.fromkeys(notes)), 200))
 
 
@@ -276,41 +276,41 @@ class Costing(NamedTuple):
     spent: Sequence[SpentRow]
 
 
-def collect_costs(found: Sequence[Cost], prices: Prices | None) -> Costing:
+def collect_costs(costs: Sequence[Cost], prices: Prices | None) -> Costing:
     """Of all rows, whether a chat call was made or not."""
     note = f"Money by {prices}." if prices else "No prices were given (--prices FILE), so there is no money."
     return Costing(
         f"Tokens as the model's endpoint counted them, and no less than our own count. {note} "
         "Seconds are those of the machine that played.",
-        sorted({name for each in found for name in each.list_unpriced(prices)}) if prices else (),
-        list(_note(found)),
-        [_share_row(each, prices) for each in found],
-        [_show_spent(each.condition, spent, prices) for each in found for spent in each.spent.values() if spent.calls],
+        sorted({name for each in costs for name in each.list_unpriced(prices)}) if prices else (),
+        list(_note(costs)),
+        [_share_row(each, prices) for each in costs],
+        [_show_spent(each.condition, spent, prices) for each in costs for spent in each.spent.values() if spent.calls],
     )
 
 
-def show_costs(found: Sequence[Cost], prices: Prices | None) -> Costing | None:
+def show_costs(costs: Sequence[Cost], prices: Prices | None) -> Costing | None:
     """None: no chat model was called."""
-    return collect_costs(found, prices) if any(each.calls for each in found) else None
+    return collect_costs(costs, prices) if any(each.calls for each in costs) else None
 
 
-def _note(found: Sequence[Cost]) -> Iterator[str]:
-    if untimed := sum(each.untimed for each in found):
+def _note(costs: Sequence[Cost]) -> Iterator[str]:
+    if untimed := sum(each.untimed for each in costs):
         yield f"Seconds are missing of {words.format_count(untimed, 'job')}, played by an older coldwarm."
-    if short := sum(spent.short for each in found for spent in each.spent.values()):
-        calls = sum(each.calls for each in found)
+    if short := sum(spent.short for each in costs for spent in each.spent.values()):
+        calls = sum(each.calls for each in costs)
         yield (
             f"Of {short:,} of {words.format_count(calls, 'call')} the endpoint counted far fewer tokens "
             "than were sent: the "
             "model did not read all of the prompt, or its endpoint miscounts. Our own count is charged."
         )
     reported = ReportedUsage()
-    for each in found:
+    for each in costs:
         reported.absorb(each.told)
     if reported.rounds:
-        (own, said), (prompt, completion) = reported.own, reported.counted
+        (own_prompt, own_answers), (prompt, completion) = reported.own, reported.counted
         yield (
-            f"The agent program counts {own:,} + {said:,} tokens of its own (prompt + answers) in "
+            f"The agent program counts {own_prompt:,} + {own_answers:,} tokens of its own (prompt + answers) in "
             f"{words.format_count(reported.rounds, 'round of a job', 'rounds of jobs')}; "
             f"its endpoint counted {prompt:,} + {completion:,} in the same ones, "
             f"{_compare(reported)}. Tables and budgets hold what the endpoint counted."

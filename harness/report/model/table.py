@@ -108,8 +108,8 @@ def explain_chance(results: Results) -> str:
             )
     if not rows_by_reason:
         return ""
-    said = "; ".join(f"{words.join_words(held)} {what}" for what, held in rows_by_reason.items())
-    return f"Chance of a recall at k {results.run.conditions.k} by drawing blindly: {said}."
+    chances = "; ".join(f"{words.join_words(held)} {what}" for what, held in rows_by_reason.items())
+    return f"Chance of a recall at k {results.run.conditions.k} by drawing blindly: {chances}."
 
 
 def list_cells(results: Results, name: str) -> list[Cell]:
@@ -121,10 +121,10 @@ def list_cells(results: Results, name: str) -> list[Cell]:
 
 def describe_suite(results: Results) -> str:
     """Which suite the run played, and which split of it if not all; empty for a run from before runs said so."""
-    said = results.run.suite
-    split = f", split {said.split}" if said and said.split != "all" else ""
+    suite = results.run.suite
+    split = f", split {suite.split}" if suite and suite.split != "all" else ""
     fed = FED[results.run.conditions.feed]
-    return f"suite {words.make_visible(said.version, 40)}{split}{fed and f' {fed}'}" if said else ""
+    return f"suite {words.make_visible(suite.version, 40)}{split}{fed and f' {fed}'}" if suite else ""
 
 
 # --- one cell of the scoreboard ---------------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ class Statement:
 def state_faults(results: Results) -> list[Statement]:
     """What failed of each backend; then, for each, what a drill provoked, which is no fault."""
     beyond = results.beyond()
-    found = [
+    lines = [
         _state_faults(name, own, results.run.allowed_faults.get(name), bad=name in beyond)
         for name, own in results.group_faults().items()
     ]
@@ -285,7 +285,7 @@ def state_faults(results: Results) -> list[Statement]:
     for each in results.faults:
         if each.provoked:
             provoked.setdefault(each.backend, []).append(each)
-    return found + [_state_faults(name, own, None, bad=False, provoked=True) for name, own in provoked.items()]
+    return lines + [_state_faults(name, own, None, bad=False, provoked=True) for name, own in provoked.items()]
 
 
 def _state_faults(

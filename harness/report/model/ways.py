@@ -13,13 +13,13 @@ from harness.model.results import Comparison, Pooled, Results
 from harness.model.trial import SCRIPTED_READS, USUAL_WRITES, ReadPolicy, WritePolicy
 from harness.report import words
 
-WRITES: Mapping[WritePolicy, str] = {
+WRITE_LABELS: Mapping[WritePolicy, str] = {
     "append": "append", "curated": "look up", "matched": "look up by words", "expire": "expire",
     "on-commit": "follow commits", "reviewed": "review", "deprecate": "mark as ended",
     "deprecate-on-commit": "mark, follow commits",
 }  # fmt: skip
 """How a column or a chart calls a write policy."""
-WRITTEN: Mapping[WritePolicy, str] = {
+WRITE_DESCRIPTIONS: Mapping[WritePolicy, str] = {
     "append": "only adds notes",
     "curated": "looks up the old note before it writes",
     "matched": "replaces the note that is worded most like the new one",
@@ -67,13 +67,13 @@ class Spread:
     @property
     def numbers(self) -> tuple[float, float]:
         """The lowest and the highest: hits where they are counted, else values."""
-        found = [count(each) for each in self.by_read.values()]
-        return min(found), max(found)
+        counts = [count(each) for each in self.by_read.values()]
+        return min(counts), max(counts)
 
     @property
     def shares(self) -> tuple[float, float]:
-        found = [share(each) for each in self.by_read.values()]
-        return min(found), max(found)
+        shares = [share(each) for each in self.by_read.values()]
+        return min(shares), max(shares)
 
     @property
     def text(self) -> str:
@@ -104,12 +104,17 @@ def list_reads(results: Results, row: str = "") -> list[ReadPolicy]:
 
 def pool_way(results: Results, row: str, measure: str, write: WritePolicy, read: ReadPolicy) -> Pooled | None:
     """A measure under one way of working, at the headline's noise; the cold arm is the same under all."""
-    held = results.run.conditions
-    if row == COLD or (write, read) == (held.headline_write, held.headline_read):
+    conditions = results.run.conditions
+    if row == COLD or (write, read) == (conditions.headline_write, conditions.headline_read):
         own = results.backends.get(row)
         return own.measures.get(measure) if own else None
     for each in results.contrasts:
-        if (each.backend, each.write_policy, each.read_policy, each.noise) == (row, write, read, held.headline_noise):
+        if (each.backend, each.write_policy, each.read_policy, each.noise) == (
+            row,
+            write,
+            read,
+            conditions.headline_noise,
+        ):
             return each.measures.get(measure)
     return None
 
@@ -119,12 +124,12 @@ def spread(results: Results, row: str, measure: str, write: WritePolicy) -> Spre
     if row == COLD:
         own = pool_way(results, row, measure, write, results.run.conditions.headline_read)
         return Spread(None, {None: own}) if own is not None and own.value is not None else None
-    found: dict[ReadPolicy | None, Pooled] = {}
+    by_read: dict[ReadPolicy | None, Pooled] = {}
     for read in list_reads(results):
         own = pool_way(results, row, measure, write, read)
         if own is not None and own.value is not None:
-            found[read] = own
-    return Spread(write, found) if found else None
+            by_read[read] = own
+    return Spread(write, by_read) if by_read else None
 
 
 def spreads(results: Results, row: str, measure: str) -> list[Spread]:
@@ -142,7 +147,7 @@ def explain_writes(results: Results) -> str:
     """What the agent does under each way of writing that was played."""
     if are_usual(results):
         return "Append only adds to memory; curated looks up first and replaces what the new fact contradicts."
-    return " ".join(f"{write}: the agent {WRITTEN[write]}." for write in results.list_writes())
+    return " ".join(f"{write}: the agent {WRITE_DESCRIPTIONS[write]}." for write in results.list_writes())
 
 
 def explain_reads(results: Results) -> str:
@@ -161,12 +166,12 @@ def explain_range(results: Results) -> str:
     reads = list_reads(results) if results.stories else []
     if len(reads) <= 1:
         return ""
-    told = f"A range gives the lowest and the highest result over the ways of reading: the agent {join_reads(reads)}."
-    told += " Which way of reading gives the lowest differs by column."
+    text = f"A range gives the lowest and the highest result over the ways of reading: the agent {join_reads(reads)}."
+    text += " Which way of reading gives the lowest differs by column."
     tested = (row for row in results.list_tested() if row in results.backends)
     if "filtered" in reads and any("filtered" not in list_reads(results, row) for row in tested):
-        told += " Only backends with filters can be read in the last way."
-    return told
+        text += " Only backends with filters can be read in the last way."
+    return text
 
 
 def explain_bold(results: Results) -> str:
@@ -184,16 +189,16 @@ def best_write(results: Results, row: str) -> WritePolicy:
     """The write policy under which a row decides best whatever the agent takes: by the lowest count over the read
     policies, then the highest; append if there is no difference, as it costs no look-up.
     """
-    found = spreads(results, row, DECISIONS_RIGHT)
-    best = max(found, key=lambda each: (each.numbers, each.write == "append"), default=None)
+    by_write = spreads(results, row, DECISIONS_RIGHT)
+    best = max(by_write, key=lambda each: (each.numbers, each.write == "append"), default=None)
     return best.write if best and best.write else results.run.conditions.headline_write
 
 
 def order_writes(results: Results, row: str) -> list[WritePolicy]:
     """The write policies of a row that were played, its best first; one without a memory."""
-    held = results.run.conditions
+    conditions = results.run.conditions
     if row == COLD or row in GOLD:
-        return [held.headline_write]
+        return [conditions.headline_write]
     best = best_write(results, row)
     return sorted(results.list_writes(), key=lambda write: write != best)
 
@@ -218,15 +223,16 @@ def tell_best(results: Results) -> str:
 
 def tell_primary(results: Results) -> str:
     """Of a table with one way of working for all rows; and which one the scoreboard shows instead."""
-    held = results.run.conditions
-    write, read = held.headline_write, held.headline_read
-    way = f"write {write} (the agent {WRITTEN[write]}), read {read} (it {READS[read]}), noise {held.headline_noise:,}"
-    told = [f"One way of working for all rows: {way}."]
+    conditions = results.run.conditions
+    write, read = conditions.headline_write, conditions.headline_read
+    how = f"write {write} (the agent {WRITE_DESCRIPTIONS[write]}), read {read} (it {READS[read]})"
+    way = f"{how}, noise {conditions.headline_noise:,}"
+    sentences = [f"One way of working for all rows: {way}."]
     if gold := [name for name in GOLD if name in results.backends]:
-        told.append(f"{words.join_words(gold)} {'plays' if len(gold) == 1 else 'play'} without noise.")
+        sentences.append(f"{words.join_words(gold)} {'plays' if len(gold) == 1 else 'play'} without noise.")
     best = ["each backend under the way of writing that suits it best"] if len(results.list_writes()) > 1 else []
     best += ["ranges over the ways of reading"] if len(list_reads(results)) > 1 else []
-    return " ".join([*told, f"The scoreboard shows {words.join_words(best)}."] if best else told)
+    return " ".join([*sentences, f"The scoreboard shows {words.join_words(best)}."] if best else sentences)
 
 
 Standing = Literal["better", "worse", "open", "untold"]
@@ -235,8 +241,8 @@ Standing = Literal["better", "worse", "open", "untold"]
 
 def stand(results: Results, row: str, write: WritePolicy) -> dict[ReadPolicy, Standing]:
     """How right decisions of a row compare with no memory, under each read policy; empty: it was not compared."""
-    found = results.against_cold(row, DECISIONS_RIGHT)
-    ways = {read: found.get((write, read)) for read in list_reads(results, row)}
+    comparisons = results.against_cold(row, DECISIONS_RIGHT)
+    ways = {read: comparisons.get((write, read)) for read in list_reads(results, row)}
     return {read: _stand(each) for read, each in ways.items()} if any(ways.values()) else {}
 
 

@@ -73,8 +73,8 @@ def _gates(results: Results) -> Iterator[TestCase]:
 
 def _list_unplayed(results: Results) -> Iterator[TestCase]:
     for each in results.run.unplayed:
-        says = f"{'not run' if each.allowed else 'could not run'}: {each.reason}"
-        yield TestCase("backends", each.backend, "skipped" if each.allowed else "error", says)
+        message = f"{'not run' if each.allowed else 'could not run'}: {each.reason}"
+        yield TestCase("backends", each.backend, "skipped" if each.allowed else "error", message)
 
 
 def _make_cases(results: Results, cells: Iterable[AnyCell]) -> Iterator[TestCase]:
@@ -82,34 +82,38 @@ def _make_cases(results: Results, cells: Iterable[AnyCell]) -> Iterator[TestCase
     for fault in chain.from_iterable(results.beyond().values()):
         failing.setdefault(fault.trial, []).append(fault)
     for cell in cells:
-        says = [f"{cell.status}: {cell.reason or 'no reason was given'}"] if cell.status != "complete" else []
-        says += [
+        problems = [f"{cell.status}: {cell.reason or 'no reason was given'}"] if cell.status != "complete" else []
+        problems += [
             f"{fault.count} of {fault.calls} calls of {fault.op} failed: {_describe(fault)}"
             for fault in failing.get(cell.played, [])
         ]
         outcome: TestOutcome = "skipped" if cell.status == "unsupported" else "error"
-        seen = f"; see {cell.file}" if cell.file and says else ""
+        seen = f"; see {cell.file}" if cell.file and problems else ""
         yield TestCase(
-            cell.backend or "cold", cell.id, outcome if says else None, "; ".join(says) + seen, cell.file or None
+            cell.backend or "cold",
+            cell.id,
+            outcome if problems else None,
+            "; ".join(problems) + seen,
+            cell.file or None,
         )
 
 
 def _scores(results: Results) -> Iterator[TestCase]:
     """A case for each row and column; none where no output has a table."""
-    made = board.collect(results)
-    for row in made.rows if not made.empty else ():
-        for column, score in zip(made.columns, row.scores, strict=True):
-            says = _tell(score)
+    scoreboard = board.collect(results)
+    for row in scoreboard.rows if not scoreboard.empty else ():
+        for column, score in zip(scoreboard.columns, row.scores, strict=True):
+            text = _tell(score)
             outcome: TestOutcome | None = None if score.measured else "skipped"
-            yield TestCase("scoreboard", f"{row.key}: {column.head}", outcome, says, told=says)
+            yield TestCase("scoreboard", f"{row.key}: {column.head}", outcome, text, told=text)
 
 
 def _tell(score: Score) -> str:
     """`bad: 8 of 8; deleted secrets still on disk`: what a table shows as a mark, and beside the number."""
     if score == DASH:
         return "not asked"
-    told = f"{MEANING[score.judgement]}: {score.text}" if score.judgement != "open" else score.text
-    return "; ".join(filter(None, [told, *(line.text for line in score.lines[1:]), score.word, score.why]))
+    first = f"{MEANING[score.judgement]}: {score.text}" if score.judgement != "open" else score.text
+    return "; ".join(filter(None, [first, *(line.text for line in score.lines[1:]), score.word, score.why]))
 
 
 def _describe(fault: Faults) -> str:
@@ -127,14 +131,15 @@ def _suite(root: ElementTree.Element, name: str, cases: list[TestCase]) -> None:
     for case in cases:
         # A server takes the last dot of a class name for the border of a package.
         place = f"coldwarm.{make_visible(case.place, 100).replace('.', '_')}"
-        made = ElementTree.SubElement(suite, "testcase", classname=place, name=make_visible(case.name, 300))
+        element = ElementTree.SubElement(suite, "testcase", classname=place, name=make_visible(case.name, 300))
         if case.file:
-            made.set("file", make_visible(case.file, 300))
+            element.set("file", make_visible(case.file, 300))
         if case.outcome:
-            says = make_visible(" ".join(case.says.split()), TEXT)
-            ElementTree.SubElement(made, case.outcome, message=says).text = says  # some show the one, some the other
+            message = make_visible(" ".join(case.says.split()), TEXT)
+            # Some show the attribute, some the text.
+            ElementTree.SubElement(element, case.outcome, message=message).text = message
         elif case.told:  # not as output, in which servers seek attachments
-            own = ElementTree.SubElement(made, "properties")
+            own = ElementTree.SubElement(element, "properties")
             ElementTree.SubElement(own, "property", name="shown", value=make_visible(" ".join(case.told.split()), TEXT))
 
 
@@ -185,11 +190,11 @@ def cut_summary(text: str, limit: int = LIMIT) -> str:
     if len(text.encode()) <= limit:
         return text
     parts = text.split("\n\n")
-    left, room = 0, limit - 200
+    dropped, room = 0, limit - 200
     while len("\n\n".join(parts).encode()) > room:
         parts.pop()
-        left += 1
+        dropped += 1
     return (
-        "\n\n".join([*parts, f"*{format_count(left, 'paragraph')} left out for size: see summary.md of the run.*"])
+        "\n\n".join([*parts, f"*{format_count(dropped, 'paragraph')} left out for size: see summary.md of the run.*"])
         + "\n"
     )

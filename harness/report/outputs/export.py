@@ -327,7 +327,7 @@ def _card(stories: Sequence[Scenario], identity: Suite, rows: Mapping[str, Seque
         head += [f"- config_name: {name}", "  data_files:", "  - split: test", f"    path: {name}.jsonl", "  features:"]
         head += [f"  - name: {column}\n    {kind}" for column, (kind, _) in columns.items()]
     kinds = len({story.kind for story in stories})
-    told = f"{len(stories):,} scenarios, {kinds} {'kind' if kinds == 1 else 'kinds'}, {len(rows['facts']):,} facts"
+    counts = f"{len(stories):,} scenarios, {kinds} {'kind' if kinds == 1 else 'kinds'}, {len(rows['facts']):,} facts"
     decisions = sum(len(job.decisions) for story in stories for _, job in story.jobs())
     body = f"""---
 
@@ -343,7 +343,7 @@ says which scenarios are held back when something is tuned on the others.
 
 Suite version {identity.version}, split {identity.split}, digest `{identity.digest}`.
 
-{told}, {len(rows["probes"]):,} phrasings of probes,
+{counts}, {len(rows["probes"]):,} phrasings of probes,
 {decisions:,} decisions with {len(rows["jobs"]):,} options.
 
 ```python
@@ -365,7 +365,7 @@ order of all steps stand in the scenario files.
             f"\n## {name} ({len(rows[name]):,} rows)\n\n{ONE[name].capitalize()}.\n\n| column | type | what it says |\n"
         )
         body += "|---|---|---|\n" + "".join(
-            f"| `{key}` | {SHOWN[kind]} | {says} |\n" for key, (kind, says) in columns.items()
+            f"| `{key}` | {SHOWN[kind]} | {meaning} |\n" for key, (kind, meaning) in columns.items()
         )
     terms = "MIT" if own else "as its owner says: this is a private suite, which coldwarm's licence does not cover"
     body += f"\n## Licence\n\n{terms}.{' People and companies in it are invented.' if own else ''}\n"

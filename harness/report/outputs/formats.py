@@ -128,12 +128,12 @@ def _describe_table(name: str, columns: Mapping[str, tuple[str, str]]) -> dict[s
             "@type": "cr:Field",
             "@id": f"{name}/{column}",
             "name": column,
-            "description": says,
+            "description": meaning,
             "dataType": CROISSANT_TYPES.get(kind, "sc:Text"),
             **({} if kind in CROISSANT_TYPES else {"repeated": True}),
             "source": {"fileObject": {"@id": f"{name}.jsonl"}, "extract": {"column": column}},
         }
-        for column, (kind, says) in columns.items()
+        for column, (kind, meaning) in columns.items()
     ]
     return {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}
 
@@ -147,13 +147,13 @@ OPERATIONS = {"remember": "create_memory", "observe": "create_memory", "supersed
 
 
 def write_spans(run: Folder, content: bool = False) -> Iterator[str]:
-    """Lines of OTLP JSON, one a trial that asked a memory.
+    """Lines of OTLP JSON, one a trial that asked a memory. Raises FolderError and BlobError.
 
     Args:
         content: Questions and texts of memories as well, which the conventions leave out unless somebody asks for them.
     """
     file = run.read()
-    for logs, _ in run.stories():
+    for logs in run.whole_stories():
         for _, log in sorted(logs.items()):
             if log.trial.backend is not None and any(map(_tell_time, log.events)):
                 resource = {"service.name": "coldwarm", "service.version": file.version, "coldwarm.run": file.id}
@@ -171,9 +171,9 @@ def _list_spans(log: Log, run: str, content: bool) -> list[Span]:
     calls: list[Span] = []
     for event in log.events:
         now = max(now, _tell_time(event))
-        if (said := _tell(event, log, content)) is not None:
+        if (attributes := _tell(event, log, content)) is not None:
             end = now + round((event.took or 0) * 1e9)
-            calls.append(_span(trace, len(calls) + 1, now, end, said, getattr(event, "fault", None), CLIENT))
+            calls.append(_span(trace, len(calls) + 1, now, end, attributes, getattr(event, "fault", None), CLIENT))
             now = end
     names = {
         "coldwarm.trial": log.trial.id,
@@ -199,32 +199,32 @@ def _tell(event: Event, log: Log, content: bool) -> Mapping[str, Any] | None:
         )
     if isinstance(event, Recalled):
         hits = log.find_answer(event).hits
-        told = {"gen_ai.memory.query.text": event.query, "gen_ai.memory.records": [*map(_record, hits)]}
-        return _describe_operation("search_memory", len(hits), (), told if content else {})
+        texts = {"gen_ai.memory.query.text": event.query, "gen_ai.memory.records": [*map(_record, hits)]}
+        return _describe_operation("search_memory", len(hits), (), texts if content else {})
     if isinstance(event, Forgot):
         return _describe_operation("delete_memory", len(event.ids), event.ids, {})
     return None
 
 
-def _describe_operation(name: str, count: int, ids: Sequence[str], told: Mapping[str, Any]) -> Mapping[str, Any]:
+def _describe_operation(name: str, count: int, ids: Sequence[str], texts: Mapping[str, Any]) -> Mapping[str, Any]:
     one = {"gen_ai.memory.record.id": ids[0]} if len(ids) == 1 else {}
-    return {"gen_ai.operation.name": name, "gen_ai.memory.record.count": count, **one, **told}
+    return {"gen_ai.operation.name": name, "gen_ai.memory.record.count": count, **one, **texts}
 
 
 def _record(hit: Hit) -> dict[str, Any]:
     return {"id": hit.memory_id, "content": hit.text, **({} if hit.score is None else {"score": hit.score})}
 
 
-def _span(trace: str, number: int, start: int, end: int, said: Mapping[str, Any], fault: Any, kind: int) -> Span:
+def _span(trace: str, number: int, start: int, end: int, attributes: Mapping[str, Any], fault: Any, kind: int) -> Span:
     failed = {"status": {"code": FAILED, "message": fault.message}} if fault else {}
     return {
         "traceId": trace,
         "spanId": sha256(f"{trace} {number}".encode()).hexdigest()[:16],
-        "name": said.get("gen_ai.operation.name", "trial"),
+        "name": attributes.get("gen_ai.operation.name", "trial"),
         "kind": kind,
         "startTimeUnixNano": str(start),
         "endTimeUnixNano": str(end),
-        "attributes": _encode_attributes({**said, **({"error.type": fault.kind} if fault else {})}),
+        "attributes": _encode_attributes({**attributes, **({"error.type": fault.kind} if fault else {})}),
         **failed,
     }
 

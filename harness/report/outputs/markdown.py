@@ -47,19 +47,19 @@ def write_summary(results: Results, receipts: Mapping[str, Sequence[BadCase]] = 
     Args:
         receipts: Of the drills, by cell.
     """
-    made = board.collect(results)
+    scoreboard = board.collect(results)
     parts = [
-        _write_head(results, made),
-        _write_gates(results, made),
-        _show_board(results, made),
+        _write_head(results, scoreboard),
+        _write_gates(results, scoreboard),
+        _show_board(results, scoreboard),
         _write_cases(receipts),
         _list_faults(results, bad=False),
-        _rest(results, made),
+        _rest(results, scoreboard),
     ]
     return "\n".join(line for part in parts for line in part) + "\n"
 
 
-def _write_head(results: Results, made: Board) -> list[str]:
+def _write_head(results: Results, scoreboard: Board) -> list[str]:
     stories = words.format_count(len(results.stories), "story", "stories")
     played = ", ".join(filter(None, [f"coldwarm {results.run.version}", table.describe_suite(results), stories]))
     return [
@@ -68,7 +68,7 @@ def _write_head(results: Results, made: Board) -> list[str]:
         f"{_escape(played)}, logs `{results.run.logs[:12]}`.",
         "",
         *_list_faults(results, bad=True),
-        *(f"- {_escape(line.text)}" for line in verdict.judge(results, made)),
+        *(f"- {_escape(line.text)}" for line in verdict.judge(results, scoreboard)),
         "",
     ]
 
@@ -90,7 +90,7 @@ def _escape(text: str) -> str:
     return _BETWEEN.sub(lambda found: f"&#{ord(found[0])};", text.translate(_ENTITIES))
 
 
-def _write_gates(results: Results, made: Board) -> list[str]:
+def _write_gates(results: Results, scoreboard: Board) -> list[str]:
     """The broken and the unmeasured one by one, the held ones counted."""
     if not results.gates:
         return []
@@ -99,29 +99,29 @@ def _write_gates(results: Results, made: Board) -> list[str]:
     bad = [gate for verdict in ("broken", "not-measured") for gate in results.gates if gate.verdict == verdict]
     mark = {"broken": "\u2715", "not-measured": "?"}
     lines = [f"- {mark[gate.verdict]} {gate.verdict.replace('-', ' ')}: {format_code(gate.says, 400)}" for gate in bad]
-    if left := board.collect_demands(results, made).lines:
+    if unchecked := board.collect_demands(results, scoreboard).lines:
         lines += [*([""] if lines else []), "**Problems that none of your gates checks**", ""]
-        lines += [f"- {_escape(line)}" for line in left]
+        lines += [f"- {_escape(line)}" for line in unchecked]
     return [f"**Gates: {sentence}**", "", *lines, *([""] if lines else [])]
 
 
-def _show_board(results: Results, made: Board) -> list[str]:
+def _show_board(results: Results, scoreboard: Board) -> list[str]:
     """The scoreboard, as every other output has it."""
-    if made.empty:
+    if scoreboard.empty:
         return []
-    lines = [[_name_row(row), *map(_show, row.scores)] for row in made.rows]
+    lines = [[_name_row(row), *map(_show, row.scores)] for row in scoreboard.rows]
     legend = ", ".join(f"{SHAPES[each]} {word}" for each, word in MEANING.items() if each != "open")
-    notes = [f"{row.name}: {note}." for row in made.rows for note in row.notes]
+    notes = [f"{row.name}: {note}." for row in scoreboard.rows for note in row.notes]
     sentences = [
         f"{legend}.",
-        made.counts,
-        board.FAILED if made.trust else "",
-        made.bounds,
+        scoreboard.counts,
+        board.FAILED if scoreboard.trust else "",
+        scoreboard.bounds,
         *notes,
         table.explain_model_inside(results),
     ]
     return [
-        *_write_grid(["Backend", *(column.head for column in made.columns)], lines),
+        *_write_grid(["Backend", *(column.head for column in scoreboard.columns)], lines),
         "",
         _escape(" ".join(filter(None, sentences))),
         "",
@@ -143,8 +143,8 @@ def _write_cases(receipts: Mapping[str, Sequence[BadCase]]) -> list[str]:
     """Which memory it was: of every backend in turn one case of a measure, the first few."""
     first = [{each.measure: each for each in reversed(found) if each.case} for found in receipts.values()]
     turns = zip_longest(*(reversed(found.values()) for found in first))
-    told = [each for turn in turns for each in turn if each is not None][:CASES]
-    lines = [f"- {format_code(each.backend)} {each.measure}: {format_code(each.case, 600)}" for each in told]
+    cases = [each for turn in turns for each in turn if each is not None][:CASES]
+    lines = [f"- {format_code(each.backend)} {each.measure}: {format_code(each.case, 600)}" for each in cases]
     return ["**For example**", "", *lines, ""] if lines else []
 
 
@@ -153,8 +153,8 @@ def _write_grid(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> list[st
     return [f"| {' | '.join(line)} |" for line in (heads, ruled, *lines)]
 
 
-def _rest(results: Results, made: Board) -> list[str]:
-    lacking = board.explain_cells(made)
+def _rest(results: Results, scoreboard: Board) -> list[str]:
+    lacking = board.explain_cells(scoreboard)
     return [
         *(["**Not measured**", "", *(f"- {_escape(line)}" for line in lacking), ""] if lacking else []),
         *(f"{_escape(line)}\n" for line in filter(None, [table.explain_chance(results)])),
@@ -169,9 +169,9 @@ def _rest(results: Results, made: Board) -> list[str]:
 # --- the costs of chat calls, as `coldwarm cost` prints them ----------------------------------------------------------
 
 
-def write_costs(found: Sequence[Cost], prices: Prices | None) -> str:
+def write_costs(costs: Sequence[Cost], prices: Prices | None) -> str:
     """The whole page in Markdown."""
-    return "\n".join(_list_costs(collect_costs(found, prices))) + "\n"
+    return "\n".join(_list_costs(collect_costs(costs, prices))) + "\n"
 
 
 def _list_costs(costing: Costing) -> Iterator[str]:
@@ -223,9 +223,9 @@ SHOWN: Mapping[DecisionOutcome, str] = {
 }  # fmt: skip
 
 
-def write_calibration(found: Sequence[Calibration]) -> str:
+def write_calibration(calibrations: Sequence[Calibration]) -> str:
     """The whole page."""
-    return "\n".join(line for each in found for line in _list_decisions(each)) + "\n"
+    return "\n".join(line for each in calibrations for line in _list_decisions(each)) + "\n"
 
 
 def _list_decisions(each: Calibration) -> Iterator[str]:
@@ -270,11 +270,11 @@ def _summarize(each: Calibration) -> Iterator[str]:
             f"({best.equal} of {best.of} decisions), but its lead is not beyond doubt."
         )
     why = "did not both come to them" if each.jobs else "were shown other entries"
-    left = {
+    left_out = {
         "were not asked for, as nothing came back": each.unasked,
         f"are left out, as the two readers {why}": each.otherwise,
     }
-    yield from (f"{words.format_count(count, 'more decision')} {what}." for what, count in left.items() if count)
+    yield from (f"{words.format_count(count, 'more decision')} {what}." for what, count in left_out.items() if count)
     if each.jobs:
         yield (
             "The model asked the memory in words of its own, in stories with salted names, so it may have been shown "
@@ -305,10 +305,10 @@ def _outcomes(counts: Mapping[DecisionOutcome, int]) -> str:
 
 
 def _describe_fit(fit: PolicyFit) -> list[str]:
-    says = {"alike": "alike", "otherwise": "the other way round", "cannot-say": f"cannot say: {fit.why}"}
+    ranks = {"alike": "alike", "otherwise": "the other way round", "cannot-say": f"cannot say: {fit.why}"}
     return [
         fit.policy, f"{fit.equal} of {fit.of}", f"{fit.share:.2f}", _interval(fit.interval),
-        "" if fit.tau is None else f"{fit.tau:.2f}", _interval(fit.tau_interval), says[fit.ranks],
+        "" if fit.tau is None else f"{fit.tau:.2f}", _interval(fit.tau_interval), ranks[fit.ranks],
     ]  # fmt: skip
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def make_environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(paths.TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
@@ -48,12 +48,12 @@ def make_environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters["visible"] = words.make_visible
-    made.filters["number"] = words.format_number
-    made.filters["label"] = words.label
-    made.globals["figure_of"] = sections.figure_of
-    made.globals["plural"] = words.format_count
-    return made
+    environment.filters["visible"] = words.make_visible
+    environment.filters["number"] = words.format_number
+    environment.filters["label"] = words.label
+    environment.globals["figure_of"] = sections.figure_of
+    environment.globals["plural"] = words.format_count
+    return environment
 
 
 def read_assets(names: Sequence[str]) -> str:
@@ -93,7 +93,7 @@ def find_links(
     board: Board,
     anchors: Mapping[str, str],
     receipts: Mapping[tuple[str, str], str],
-    told: Timelines,
+    shown_timelines: Timelines,
 ) -> dict[Place, str]:
     """Row, column and line of the scoreboard -> what it leads to, of its own write policy.
 
@@ -102,7 +102,7 @@ def find_links(
         receipts: Drill cell and measure -> its first receipt on the page.
     """
     cells = {cell.id: cell for cell in results.cells}
-    full = {each.id for each in told.shown}
+    full = {each.id for each in shown_timelines.shown}
     missing = list_missing(results)
 
     def link(row: str, score: Score, number: Number) -> str:
@@ -130,12 +130,12 @@ def _rank(own: Sequence[Cell], measure: str, full: Collection[str]) -> Iterator[
     """Those with a receipt that went wrong, or that did not end; told in full first, the worst first."""
 
     def share(cell: Cell) -> float:
-        found = cell.measures.get(measure)
-        return len(found.receipts) / (found.of or 1) if isinstance(found, Measured) else 1.0
+        value = cell.measures.get(measure)
+        return len(value.receipts) / (value.of or 1) if isinstance(value, Measured) else 1.0
 
-    found = [cell for cell in own if share(cell) > 0]
-    shows = {cell.trial for cell in found if any(case == measure for case, _ in group_cases([cell]))}
-    yield from sorted(found, key=lambda cell: (cell.trial not in full, cell.trial not in shows, -share(cell), cell.id))
+    cells = [cell for cell in own if share(cell) > 0]
+    shows = {cell.trial for cell in cells if any(case == measure for case, _ in group_cases([cell]))}
+    yield from sorted(cells, key=lambda cell: (cell.trial not in full, cell.trial not in shows, -share(cell), cell.id))
 
 
 def _reason(missing: Sequence[Missing], row: str, score: Score) -> str:
@@ -177,11 +177,11 @@ def render(results: Results, seen: evidence.Evidence) -> str:
     pools = list(sections.pools(results))
     names = table.list_rows(results)
     anchors = {cell.id: pool.anchor for pool in pools for cell in pool.cells}
-    made = board.collect(results)
-    drilled = drills.collect(results, seen.receipts, list_wanted(made)) if results.trust else None
-    leads = find_links(results, made, anchors, drilled.links if drilled else {}, seen.timelines)
-    lines = verdict.judge(results, made)
-    answers = needs.answer(results, made)
+    scoreboard = board.collect(results)
+    drilled = drills.collect(results, seen.receipts, list_wanted(scoreboard)) if results.trust else None
+    leads = find_links(results, scoreboard, anchors, drilled.links if drilled else {}, seen.timelines)
+    lines = verdict.judge(results, scoreboard)
+    answers = needs.answer(results, scoreboard)
     held = [table.list_cells(results, name) for name in names]
     definitions = {**results.definitions, **results.trust_definitions}
     return (
@@ -197,7 +197,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             faults=table.state_faults(results),
             failing=results.beyond(),
             gates=_group_gates(results),
-            demanded=board.collect_demands(results, made),
+            demanded=board.collect_demands(results, scoreboard),
             names=names,
             shown={
                 name: table.show_name(results, name)
@@ -220,7 +220,7 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             suite=table.describe_suite(results),
             told_in_cells=sections.list_told_in_cells(results),
             missing=board.list_missing(results),
-            lacking=board.explain_cells(made),
+            lacking=board.explain_cells(scoreboard),
             meaning=words.MEANING,
             charts=charts.draw_charts(results, seen.samples),
             levels=contrasts.list_levels(results, seen.samples),
@@ -239,10 +239,10 @@ def render(results: Results, seen: evidence.Evidence) -> str:
             told=seen.timelines,
             supports=list(sections.supports(results)),
             trust=drilled,
-            board=made,
+            board=scoreboard,
             failed=board.FAILED,
             needs=answers,
-            choices=needs.list_choices(results, made, answers),
+            choices=needs.list_choices(results, scoreboard, answers),
             verdict=lines,
             pieces=[split_claims(line, leads) for line in lines],
             rests=[[contrasts.describe(results, each) for each in line.rests] for line in lines],

@@ -28,30 +28,30 @@ TONES: Mapping[Tone, str] = {"good": "\u2713", "bad": "\u25b2", "plain": "\u2022
 
 def show(results: Results, out: Console) -> None:
     """Prints what a run says, the verdict last. A backend's words are `Text` and `plain`: no markup, no command."""
-    made = board.collect(results)
-    if not made.empty:
+    scoreboard = board.collect(results)
+    if not scoreboard.empty:
         stories = " of ".join(
             filter(None, [words.format_count(len(results.stories), "story", "stories"), table.describe_suite(results)])
         )
         _print(out, [f"coldwarm {results.run.version}: {stories}"], style="bold")
-        for part in _draw(made, out.width):
+        for part in _draw(scoreboard, out.width):
             out.print(part, soft_wrap=False)
             out.print()
-        _print(out, _explain_board(results, made))
+        _print(out, _explain_board(results, scoreboard))
     _print(out, _list_faults(results))
-    _print(out, _list_below(results, made))
+    _print(out, _list_below(results, scoreboard))
     _print(out, ["", "Verdict"], style="bold")
-    for line in verdict.judge(results, made):
+    for line in verdict.judge(results, scoreboard):
         _print(out, [f"{TONES[line.tone]} {line.text}"], style="bold red" if line.tone == "bad" else "")
     out.print()
 
 
-def _draw(made: Board, width: int) -> Iterator[Table]:
+def _draw(scoreboard: Board, width: int) -> Iterator[Table]:
     """The scoreboard in as many tables as the width asks for; no word is broken."""
-    names = [_name(row) for row in made.rows]
+    names = [_name(row) for row in scoreboard.rows]
     first = max(len("backend"), *(min(NAME, len(name.plain)) for name in names)) + 2
-    columns = [[_format_cell(row.scores[at]) for row in made.rows] for at in range(len(made.columns))]
-    heads = [Text(column.head, style="bold") for column in made.columns]
+    columns = [[_format_cell(row.scores[at]) for row in scoreboard.rows] for at in range(len(scoreboard.columns))]
+    heads = [Text(column.head, style="bold") for column in scoreboard.columns]
     wide = [max(_measure(each) for each in (head, *own)) + 2 for head, own in zip(heads, columns, strict=True)]
     for part in _fit(wide, width - first):
         grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
@@ -86,30 +86,34 @@ def _name(row: BoardRow) -> Text:
 def _format_cell(score: Score) -> Text:
     """The mark and the number, beneath them what it rests on and what the other write policy reaches."""
     mark = f"{score.shape} " if score.judgement != "open" else "  "
-    made = Text(mark, style=STYLES[score.judgement])
-    made.append(score.text, style="" if score.measured else "dim italic")
+    cell = Text(mark, style=STYLES[score.judgement])
+    cell.append(score.text, style="" if score.measured else "dim italic")
     for beneath in (*filter(None, [score.rests]), *(line.text for line in score.lines[1:])):
-        made.append(f"\n  {beneath}", style="dim")
-    return made
+        cell.append(f"\n  {beneath}", style="dim")
+    return cell
 
 
-def _explain_board(results: Results, made: Board) -> Iterator[str]:
+def _explain_board(results: Results, scoreboard: Board) -> Iterator[str]:
     """How to read the table, what holds of whole rows, and why cells have no number."""
     yield "  ".join(f"{SHAPES[judgement]} {word}" for judgement, word in MEANING.items())
     if len(writes := results.list_writes()) > 1:
-        legend = (f"{ways.WRITES[write]}: the agent {ways.WRITTEN[write]}." for write in writes)
+        legend = (f"{ways.WRITE_LABELS[write]}: the agent {ways.WRITE_DESCRIPTIONS[write]}." for write in writes)
         yield f"A number alone {ways.USUAL}" if ways.are_usual(results) else " ".join(legend)
     yield from filter(None, [ways.explain_range(results)])
-    yield made.counts
-    yield from [board.FAILED] if made.trust else []
-    yield from filter(None, [made.bounds])
-    yield from (f"{row.name}: {note}." for row in made.rows for note in row.notes)
+    yield scoreboard.counts
+    yield from [board.FAILED] if scoreboard.trust else []
+    yield from filter(None, [scoreboard.bounds])
+    yield from (f"{row.name}: {note}." for row in scoreboard.rows for note in row.notes)
     yield from filter(None, [table.explain_model_inside(results)])
-    told = board.explain_cells(made)
-    yield from ([""] if told else [])
-    yield from (f"- {line}" for line in told[:REASONS])
-    if len(told) > REASONS:
-        yield f"- {told[REASONS]}" if len(told) == REASONS + 1 else f"- and {len(told) - REASONS} more in the report"
+    reasons = board.explain_cells(scoreboard)
+    yield from ([""] if reasons else [])
+    yield from (f"- {line}" for line in reasons[:REASONS])
+    if len(reasons) > REASONS:
+        yield (
+            f"- {reasons[REASONS]}"
+            if len(reasons) == REASONS + 1
+            else f"- and {len(reasons) - REASONS} more in the report"
+        )
 
 
 def _list_faults(results: Results) -> Iterator[str]:
@@ -120,11 +124,11 @@ def _list_faults(results: Results) -> Iterator[str]:
         yield from (f"- {failing.says}" for failing in each.failing)
 
 
-def _list_below(results: Results, made: Board) -> Iterator[str]:
+def _list_below(results: Results, scoreboard: Board) -> Iterator[str]:
     """What belongs to the figures: conditions, and problems that no gate checks."""
     yield ""
     yield from filter(None, [table.explain_chance(results), words.describe_conditions(results)])
-    if results.gates and (lines := board.collect_demands(results, made).lines):
+    if results.gates and (lines := board.collect_demands(results, scoreboard).lines):
         yield from ("", "Problems that none of your gates checks", *(f"- {line}" for line in lines))
 
 
@@ -147,22 +151,22 @@ def describe_end(results: Results) -> str:
 
 def _describe_ends(statuses: Mapping[str, str], noun: str) -> str:
     """How many came to their end, and what became of the others."""
-    told = Counter(statuses.values())
-    done = told.pop("complete", 0)
-    others = "".join(f", {n} {word.replace('-', ' ')}" for word, n in sorted(told.items()))
+    counts = Counter(statuses.values())
+    done = counts.pop("complete", 0)
+    others = "".join(f", {n} {word.replace('-', ' ')}" for word, n in sorted(counts.items()))
     return f"{done:,} of {words.format_count(len(statuses), noun)} complete{others}" if statuses else ""
 
 
 def _describe_changes(results: Results) -> str:
     """What became of the baseline. What is not shown to be more than chance, or varies by run, has moved."""
-    told = Counter(
+    counts = Counter(
         ("moved" if change.difference else "unchanged")
         if change.verdict == "no-difference-shown"
         else change.verdict.replace("-", " ")
         for change in results.changes
     )
-    listed = ", ".join(f"{n:,} {word}" for word, n in sorted(told.items()))
-    return f"against the baseline {listed}" if told else ""
+    listed = ", ".join(f"{n:,} {word}" for word, n in sorted(counts.items()))
+    return f"against the baseline {listed}" if counts else ""
 
 
 def _describe_gates(results: Results) -> str:
@@ -170,10 +174,10 @@ def _describe_gates(results: Results) -> str:
     if not results.gates:
         return ""
     held = sum(gate.verdict == "held" for gate in results.gates)
-    left = board.collect_demands(results, board.collect(results))
-    controls = f" ({left.controls} judge controls)" if left.controls else ""
-    columns = words.format_count(len(left.bad), "column")
-    bad = f"; \u25b2 tests failed in {columns} that no gate covers" if left.bad else ""
+    demands = board.collect_demands(results, board.collect(results))
+    controls = f" ({demands.controls} judge controls)" if demands.controls else ""
+    columns = words.format_count(len(demands.bad), "column")
+    bad = f"; \u25b2 tests failed in {columns} that no gate covers" if demands.bad else ""
     return f"{held:,} of {words.format_count(len(results.gates), 'gate')} held{controls}{bad}"
 
 

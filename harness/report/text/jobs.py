@@ -26,9 +26,14 @@ def tell_jobs(results: Results) -> Iterator[VerdictLine]:
         if line := _tell_rounds(results, row):
             yield VerdictLine(line, "work")
     pooled = [(row, _pool(results, row, UNFINISHED)) for row in results.backends]
-    if left := [f"{_count(found)} {_name(results, row)}" for row, found in pooled if found and found.hits]:
-        text = f"Jobs that a fault, a limit or a kill ended, and that so are not done: {', '.join(left)}."
-        yield VerdictLine(f"{text} Their edits are judged as they stand.", "work", "bad")
+    if any(unfinished and unfinished.hits for _, unfinished in pooled):
+        counts = [
+            f"{_count(unfinished)} {_name(results, row)}"
+            for row, unfinished in pooled
+            if unfinished and (unfinished.hits or row == COLD)
+        ]
+        text = f"Jobs that a fault, a limit or a kill ended, and that so are not done: {', '.join(counts)}."
+        yield VerdictLine(f"{text} What they got right counts for nothing.", "work", "bad")
     yield from _tell_hollow(results)
 
 
@@ -50,9 +55,9 @@ def _tell_rounds(results: Results, row: str) -> str:
 def _tell_hollow(results: Results) -> Iterator[VerdictLine]:
     cold = _pool(results, COLD, DECISIONS_RIGHT)
     found = {name: _pool(results, name, DECISIONS_RIGHT) for name in HOLLOW if name in results.backends}
-    told = [f"{_count(own)} with {HOLLOW[name]} ({name})" for name, own in found.items() if own and own.of]
-    if told and cold and cold.of:
-        beside = words.join_words(told)
+    counts = [f"{_count(own)} with {HOLLOW[name]} ({name})" for name, own in found.items() if own and own.of]
+    if counts and cold and cold.of:
+        beside = words.join_words(counts)
         yield VerdictLine(
             f"The mere presence of a memory: {_count(cold)} decisions are right without one, {beside}.", "work"
         )
@@ -70,9 +75,9 @@ def _name(results: Results, row: str) -> str:
     return "without memory" if row == COLD else f"with {table.show_name(results, row)}"
 
 
-def _count(found: Pooled) -> str:
-    return f"{words.format_number(found.hits or 0)} of {found.of:,}"
+def _count(pooled: Pooled) -> str:
+    return f"{words.format_number(pooled.hits or 0)} of {pooled.of:,}"
 
 
-def _least(found: Pooled) -> str:
-    return "at least " if found.at_least else ""
+def _least(pooled: Pooled) -> str:
+    return "at least " if pooled.at_least else ""

@@ -125,9 +125,11 @@ def _judge_rows(board: Board, wrong: Sequence[tuple[Head, Cells]]) -> Iterator[V
             yield VerdictLine(text, wrong[0][0].topic, "bad", tuple(claims))
         elif _failed_nowhere(board, row) and any(other.key == row.key for _, cells in wrong for other, _ in cells):
             sound.setdefault(_is_whole(board, row), []).append(row.name)
-    told = {True: "every test passed", False: "every test that could run passed"}
+    sentences = {True: "every test passed", False: "every test that could run passed"}
     if sound:
-        text = " ".join(f"{words.join_words(names)}: {told[whole]}." for whole, names in sorted(sound.items())[::-1])
+        text = " ".join(
+            f"{words.join_words(names)}: {sentences[whole]}." for whole, names in sorted(sound.items())[::-1]
+        )
         yield VerdictLine(text, wrong[0][0].topic, "good")
 
 
@@ -148,9 +150,9 @@ def _judge_column(column: Head, cells: Cells) -> VerdictLine:
         if score.judgement == "bad":
             groups.setdefault(_tell_fault(score), []).append(row)
     claims = []
-    for told, held in groups.items():
+    for problem, held in groups.items():
         names = words.join_words([row.name for row in held]) if len(held) <= NAMED else f"{len(held)} backends"
-        claims.append(Claim(f"{names}: {told}", held[0].key, column.id))
+        claims.append(Claim(f"{names}: {problem}", held[0].key, column.id))
     sound = [row for row, score in cells if score.judgement == "good"]
     rest = shorten([Claim(row.name, row.key, column.id) for row in sound]) if column.clean else []
     text = f"{column.head}: {'; '.join(each.phrase for each in claims)}."
@@ -190,8 +192,8 @@ def _tell_doubtful(board: Board, doubted: Collection[str]) -> Iterator[str]:
         if row.key in doubted and score.measured and score.judgement == "bad"
     ]
     for row in {row.key: row for row, _ in wrong}.values():
-        told = words.join_words([fault for other, fault in wrong if other.key == row.key])
-        yield f"What went wrong with {row.name} may be due to that: {told}."
+        faults = words.join_words([fault for other, fault in wrong if other.key == row.key])
+        yield f"What went wrong with {row.name} may be due to that: {faults}."
 
 
 def tell_limits(results: Results, board: Board) -> Iterator[str]:
@@ -240,26 +242,26 @@ def explain_limits(results: Results) -> list[str]:
         return [DRILLS]
     reader = results.run.conditions.reader
     first = SCRIPTED_READER if reader == SCRIPTED else ONE_READER.format(reader=words.make_visible(reader, 60))
-    found = [first, *([DRILLS] if results.trust else []), *_tell_guesses(results)]
+    sentences = [first, *([DRILLS] if results.trust else []), *_tell_guesses(results)]
     many = len(results.stories)
-    found.append(tell_reach(results))
+    sentences.append(tell_reach(results))
     if commits := sum(story.commits for story in results.stories):
-        told = f"{words.format_count(many, 'story', 'stories')} that {words.format_count(commits, 'commit')} made"
+        cases = f"{words.format_count(many, 'story', 'stories')} that {words.format_count(commits, 'commit')} made"
         counted = words.format_count(many, "cluster")
-        found.append(
-            f"How many cases these are: {told}. No two tell of one commit, so statistics count {counted}, not facts."
+        sentences.append(
+            f"How many cases these are: {cases}. No two tell of one commit, so statistics count {counted}, not facts."
         )
     if many < ENOUGH:
-        found.append(f"How sure a number is: with fewer than {ENOUGH} stories, no interval is given.")
+        sentences.append(f"How sure a number is: with fewer than {ENOUGH} stories, no interval is given.")
     if too_easy := find_dominated(results.comparisons):
         things = words.join_words([words.label(measure) for measure in DOMINANCE])
-        found.append(
+        sentences.append(
             f"What it is worth to be selective: at noise {results.run.conditions.headline_noise} {DUMP}, which gives "
             "back everything, is as good as "
             f"{words.join_words([words.make_visible(name, 40) for name in too_easy])} in "
             f"{things}, and better in at least one of them. These stories are too easy."
         )
-    return found
+    return sentences
 
 
 def tell_reach(results: Results) -> str:

@@ -48,7 +48,7 @@ def judge(results: Results, board: Board) -> list[VerdictLine]:
             return [VerdictLine("What was measured is in no column of the scoreboard: the tables have it.", "trust")]
         return [VerdictLine(f"Nothing was measured of any backend.{why}", "not-measured", "bad")]
     sound = replace(board, rows=tuple(row for row in board.rows if row.key not in doubted))
-    found = [
+    lines = [
         *_judge_decisions(results, sound),
         *_advise(results, sound),
         *_tell_robust(results, sound),
@@ -57,13 +57,13 @@ def judge(results: Results, board: Board) -> list[VerdictLine]:
         *points.tell_trust(sound, board),
     ]
     if not results.trust:
-        found.append(VerdictLine("No drill was played: of trust, only what the stories show is known.", "not-measured"))
-    if failing and not found:
+        lines.append(VerdictLine("No drill was played: of trust, only what the stories show is known.", "not-measured"))
+    if failing and not lines:
         only = f"Nothing can be concluded: the calls of {words.join_words(failing)} failed."
-        found = [VerdictLine(only, "not-measured", "bad")]
+        lines = [VerdictLine(only, "not-measured", "bad")]
     if untold := " ".join(points.tell_limits(results, board)):
-        found.append(VerdictLine(untold, "limits"))
-    return found
+        lines.append(VerdictLine(untold, "limits"))
+    return lines
 
 
 def _tell_absent(each: Unplayed) -> str:
@@ -79,24 +79,24 @@ Reached = tuple[BoardRow, Spread]
 
 def _list_reached(results: Results, board: Board) -> list[Reached]:
     """Every row with its right decisions in the write policy that suits it best, the highest counts first."""
-    found = [
+    reached = [
         (row, spread)
         for row in board.rows
         if not row.cold and row.key not in results.like_oracle
         if (spread := ways.spread(results, row.key, DECISIONS_RIGHT, ways.best_write(results, row.key))) is not None
     ]
-    return sorted(found, key=lambda each: (tuple(-number for number in each[1].numbers), each[0].name))
+    return sorted(reached, key=lambda each: (tuple(-number for number in each[1].numbers), each[0].name))
 
 
 def _judge_decisions(results: Results, board: Board) -> Iterator[VerdictLine]:
     """Whether memory helps: rows of one write policy and one word share a sentence."""
-    held = results.run.conditions
-    cold = ways.spread(results, COLD, DECISIONS_RIGHT, held.headline_write)
+    conditions = results.run.conditions
+    cold = ways.spread(results, COLD, DECISIONS_RIGHT, conditions.headline_write)
     if cold is None:
         return
     groups: dict[tuple[str, str, int], list[Reached]] = {}
     for row, spread in _list_reached(results, board):
-        stand = ways.stand(results, row.key, spread.write or held.headline_write)
+        stand = ways.stand(results, row.key, spread.write or conditions.headline_write)
         _, word = judges.tell_standing(stand)
         groups.setdefault((word, spread.write or "", len(stand)), []).append((row, spread))
     base = f"{cold.text} of {cold.of:,}" if cold.of else cold.text
@@ -105,15 +105,17 @@ def _judge_decisions(results: Results, board: Board) -> Iterator[VerdictLine]:
         claims = shorten(claims, _tell_right([spread for _, spread in reached]))
         names = words.join_words([each.phrase for each in claims])
         named = len(results.list_writes()) > 1 and reached[0][1].write
-        text, tone = _tell_standing(word, names, base, ways.WRITTEN[named] if named else "", several=reads > 1)
+        text, tone = _tell_standing(
+            word, names, base, ways.WRITE_DESCRIPTIONS[named] if named else "", several=reads > 1
+        )
         rests = tuple(_list_rests(results, [row.key for row, _ in reached]))
         yield VerdictLine(text, "work", tone, tuple(claims), rests)
 
 
-def _tell_right(found: Sequence[Spread]) -> str:
+def _tell_right(spreads: Sequence[Spread]) -> str:
     """`35-48 of 60 right`: the lowest and the highest count."""
-    low, high = min(each.numbers[0] for each in found), max(each.numbers[1] for each in found)
-    return f"{ways.show_range(low, high)}{_tell_cases({each.of for each in found})} right"
+    low, high = min(each.numbers[0] for each in spreads), max(each.numbers[1] for each in spreads)
+    return f"{ways.show_range(low, high)}{_tell_cases({each.of for each in spreads})} right"
 
 
 def _tell_cases(cases: set[int | None]) -> str:
@@ -202,32 +204,34 @@ def _tell_gain(results: Results, keys: Sequence[str], read: ReadPolicy) -> str:
 
 def _pair_writes(results: Results, row: str) -> dict[ReadPolicy, tuple[Pooled, Pooled]]:
     """Right decisions of a row appended and looked up first, under each read policy that has both."""
-    found = {}
+    pairs = {}
     for read in ways.list_reads(results):
         before, after = (ways.pool_way(results, row, DECISIONS_RIGHT, write, read) for write in USUAL_WRITES)
         if before is not None and after is not None and before.value is not None and after.value is not None:
-            found[read] = before, after
-    return found
+            pairs[read] = before, after
+    return pairs
 
 
-def _format_range(found: Iterable[Pooled]) -> str:
-    values = [ways.count(each) for each in found]
+def _format_range(figures: Iterable[Pooled]) -> str:
+    values = [ways.count(each) for each in figures]
     return ways.show_range(min(values), max(values))
 
 
 def _tell_robust(results: Results, board: Board) -> Iterator[VerdictLine]:
     """The ways of writing under which some memory helps however it is read, and how far each memory supports them."""
     rows = [row for row in board.rows if row.key in table.list_ranked(results)]
-    told, rests = list[str](), list[Comparison]()
+    clauses, rests = list[str](), list[Comparison]()
     for write in results.list_writes():
         won = [row.key for row in rows if row.key not in results.like_oracle and _is_robust(results, row.key, write)]
         if won:
             names = _join(results, won) if len(won) <= NAMED else f"{len(won)} backends"
-            told.append(f"{ways.WRITTEN[write]}, with {names} ({TAKES} {_tell_support(results, rows, write)})")
+            clauses.append(
+                f"{ways.WRITE_DESCRIPTIONS[write]}, with {names} ({TAKES} {_tell_support(results, rows, write)})"
+            )
             rests += [results.against_cold(key, DECISIONS_RIGHT)[write, read]
                       for key in won for read in ways.list_reads(results, key)]  # fmt: skip
-    if told:
-        yield VerdictLine(f"{ROBUST} {'; or if it '.join(told)}.", "policies", rests=tuple(rests))
+    if clauses:
+        yield VerdictLine(f"{ROBUST} {'; or if it '.join(clauses)}.", "policies", rests=tuple(rests))
 
 
 def _is_robust(results: Results, key: str, write: WritePolicy) -> bool:
@@ -268,18 +272,18 @@ def _compare_under(
 ) -> tuple[list[str], tuple[Comparison, ...]]:
     """Sentences on pairs of rows under one write policy, and what they rest on. `tested`: the highest counts first."""
     reads = ways.list_reads(results)
-    written = ways.WRITTEN[write] if len(results.list_writes()) > 1 else ""
+    written = ways.WRITE_DESCRIPTIONS[write] if len(results.list_writes()) > 1 else ""
     pairs = [
         each
         for read in reads
         for each in results.list_comparisons(write, read, "pairs")
         if each.measure == DECISIONS_RIGHT and each.able and {each.left, each.right} <= set(tested)
     ]
-    found: dict[frozenset[str], dict[ReadPolicy, str]] = {}
+    winners_by_pair: dict[frozenset[str], dict[ReadPolicy, str]] = {}
     for each in pairs:
-        found.setdefault(frozenset((each.left, each.right)), {})[each.read_policy] = _find_winner(each)
+        winners_by_pair.setdefault(frozenset((each.left, each.right)), {})[each.read_policy] = _find_winner(each)
     beaten = defaultdict[tuple[str, str], set[str]](set)
-    for pair, winners in found.items():
+    for pair, winners in winners_by_pair.items():
         when = [read for read, winner in winners.items() if winner]
         if len(shown := {winner for winner in winners.values() if winner}) == 1:
             (winner,) = shown
@@ -290,26 +294,30 @@ def _compare_under(
     sentences = [f"{_join(results, winners)} {'leads' if len(winners) == 1 else 'lead'} to more right decisions than "
             f"{_join(results, sorted(losers, key=tested.index))}{how}."
             for (losers, how), winners in together.items()]  # fmt: skip
-    alike = [pair for pair, winners in found.items() if not any(winners.values())]
+    alike = [pair for pair, winners in winners_by_pair.items() if not any(winners.values())]
     names = [name for name in tested if any(name in pair for pair in alike)]
     if alike and len(alike) == len(names) * (len(names) - 1) // 2:
         sentences.append(
             f"No difference in right decisions was proven between {_join(results, names)}{_tell_when(written, [])}."
         )
-    elif alike and sentences and _names_all_differences(results, found):
+    elif alike and sentences and _names_all_differences(results, winners_by_pair):
         sentences.append(
             f"Between any other two, no difference in right decisions was proven{_tell_when(written, [])}."
         )
     if len(sentences) > NAMED:
-        differ = len(found) - len(alike)
-        sentences = [f"Of {len(found)} pairs of backends, {differ} differ in right decisions{_tell_when(written, [])}."]
+        differ = len(winners_by_pair) - len(alike)
+        sentences = [
+            f"Of {len(winners_by_pair)} pairs of backends, {differ} differ in right decisions{_tell_when(written, [])}."
+        ]
     return sentences, tuple(pairs)
 
 
-def _names_all_differences(results: Results, found: Mapping[frozenset[str], Mapping[ReadPolicy, str]]) -> bool:
+def _names_all_differences(
+    results: Results, winners_by_pair: Mapping[frozenset[str], Mapping[ReadPolicy, str]]
+) -> bool:
     """Whether sentences name all that differ: not if the reading decides who leads, nor if one stands for its twins."""
     twins = {name for group in results.twins for name in group.rows}
-    differ = {pair: {winner for winner in winners.values() if winner} for pair, winners in found.items()}
+    differ = {pair: {winner for winner in winners.values() if winner} for pair, winners in winners_by_pair.items()}
     return all(len(shown) < 2 and not (shown and pair & twins) for pair, shown in differ.items())
 
 

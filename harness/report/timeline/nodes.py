@@ -23,7 +23,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from harness.adapter import Hit, Source
 from harness.log.events import Recalled, Resolved
 from harness.log.parts import Checked
-from harness.metrics.view import RecalledEntry, Record, once
+from harness.metrics.seen import UNFINISHED, RecalledEntry
+from harness.metrics.view import Record, once
 from harness.model.facts import CANARY
 from harness.model.scenario import Pinned
 from harness.report import words
@@ -142,6 +143,7 @@ MARK: Mapping[str, str] = {
     "current": "\u25cf", "superseded": "\u25b2", "retracted": "\u25c6", "out-of-scope": "\u25b3", "unclear": "?",
     "mentioned": "\u2013", "partial": "\u25d0", "other": "\u00b7",
     "right": "\u25cf", "stale": "\u25b2", "lure": "\u25b3", "unresolved": "\u25cb", "failed": "\u2715",
+    UNFINISHED: "\u25cc",
 }  # fmt: skip
 """A sign before each verdict, of an entry or of a decision: none is told by its colour alone."""
 _COMMIT, _PATH = re.compile(r"[0-9a-f]{7,64}"), re.compile(r"\w[\w./-]*")
@@ -217,8 +219,10 @@ def list_entries(
     far = [row(each, f"{each.position + 1}.") for each in later]
     gap = make_node("p", "quiet", f"\u2026 {rest:,} more") if rest else None
     notes = ("stored by nobody, and not shown to the reader",)
-    made = [_make_row("over", "", "other", show(hit.text), notes) for hit in unread]
-    return make_node("div", "", first, make_node("ul", "entries", *far, *made) if far or made else None, gap)
+    unread_rows = [_make_row("over", "", "other", show(hit.text), notes) for hit in unread]
+    return make_node(
+        "div", "", first, make_node("ul", "entries", *far, *unread_rows) if far or unread_rows else None, gap
+    )
 
 
 def _tell_warning(hit: Hit) -> str:
@@ -231,9 +235,9 @@ def _tell_warning(hit: Hit) -> str:
 
 @lru_cache(maxsize=16384)
 def _make_row(cls: str, rank: str, word: FactVerdict, text: str, notes: tuple[str, ...]) -> Node:
-    said = draw_note(*notes)
+    note = draw_note(*notes)
     number = make_node("span", "rank", rank) if rank else None
-    return make_node("li", cls, number, draw_verdict(word), make_node("bdi", "", f" \u201c{text}\u201d"), said)
+    return make_node("li", cls, number, draw_verdict(word), make_node("bdi", "", f" \u201c{text}\u201d"), note)
 
 
 # --- sources and git --------------------------------------------------------------------------------------------------
@@ -273,15 +277,15 @@ def place(source: Source | None) -> str:
     return show(" ".join(filter(None, [at, commit, session])), 300) or "no source"
 
 
-def describe_check(found: Checked | None) -> str:
+def describe_check(check: Checked | None) -> str:
     """What git says of a source: the line at its commit, and where it stands at the checkout."""
-    if found is None:
+    if check is None:
         return ""
-    if found.state == "dangling":
+    if check.state == "dangling":
         return "git: no such line at that commit"
-    by = f" by {found.by[:7]}" if found.by else ""
-    now = f" to {found.path}:{found.line}" if found.state in ("moved", "renamed") else ""
-    return f"git: \u201c{show(found.says or '', 300)}\u201d, at this checkout: {show(found.state + by + now, 300)}"
+    by = f" by {check.by[:7]}" if check.by else ""
+    now = f" to {check.path}:{check.line}" if check.state in ("moved", "renamed") else ""
+    return f"git: \u201c{show(check.says or '', 300)}\u201d, at this checkout: {show(check.state + by + now, 300)}"
 
 
 class Proof(NamedTuple):
@@ -298,8 +302,8 @@ def make_proof(record: Record, source: Source | None) -> Proof | None:
     if not (_COMMIT.fullmatch(source.commit) and _PATH.fullmatch(source.path)):
         return None
     command = f"git -C {_find_fixture(record)} show {source.commit[:12]}:{source.path} | sed -n {source.line}p"
-    asked = (heads.get(_place(source)) for heads in _group_checks(record).values())
-    return Proof(command, show(next((each.says for each in asked if each and each.says), ""), 300))
+    checks = (heads.get(_place(source)) for heads in _group_checks(record).values())
+    return Proof(command, show(next((each.says for each in checks if each and each.says), ""), 300))
 
 
 def _find_fixture(record: Record) -> str:

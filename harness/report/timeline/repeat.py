@@ -43,8 +43,8 @@ class Replay:
     @classmethod
     def of(cls, file: RunFile) -> Replay:
         """Of a run as its `run.json` describes it."""
-        given = {"--suite": ("--suite", "--tasks"), "--fixtures": ("--fixtures",)}
-        found = ((option, find_option(file.command, *names)) for option, names in given.items())
+        options = {"--suite": ("--suite", "--tasks"), "--fixtures": ("--fixtures",)}
+        found = ((option, find_option(file.command, *names)) for option, names in options.items())
         return cls(file.selection, tuple(word for option, path in found if path for word in (option, path)))
 
     def command(self, trial: Trial | DrillTrial) -> str:
@@ -92,8 +92,8 @@ class Replay:
         """The cold arm and the controls with gold come along with whatever is played."""
         if label in (None, *GOLD):
             return "-b", "none"
-        asked = next((spec.argument for spec in self.selection.backends if spec.label == label), label)
-        return "-b", asked or "none"
+        argument = next((spec.argument for spec in self.selection.backends if spec.label == label), label)
+        return "-b", argument or "none"
 
     def _scenario(self, name: str) -> str:
         """Its file, if the run was given one: the suite does not know it."""
@@ -129,10 +129,10 @@ def repeat(layer: Layer, sighting: Sighting, canary: str, store: str = ".") -> s
 
 def _unpack(file: str, offset: int, packing: str, canary: str) -> str:
     """What a stream at an offset unpacks to, and whether the string stands in it."""
-    made = {
+    unpacker = {
         "bz2": "__import__('bz2').BZ2Decompressor()", "xz": "__import__('lzma').LZMADecompressor()",
     }.get(packing, f"__import__('zlib').decompressobj({_BITS.get(packing, 15)})")  # fmt: skip
-    script = f"import sys; sys.stdout.buffer.write({made}.decompress(sys.stdin.buffer.read()))"
+    script = f"import sys; sys.stdout.buffer.write({unpacker}.decompress(sys.stdin.buffer.read()))"
     shown = f"grep -aobiF -e {shlex.quote(canary)}" if canary else f"od -A d -t x1 -N {SHOWN}"
     return f"tail -c +{offset + 1} -- {shlex.quote(file)} | python3 -c {shlex.quote(script)} | {shown}"
 

@@ -13,7 +13,8 @@ from itertools import groupby
 from harness.log.events import Drafted, Forgot, Recalled, Settled, Worked, Wrote
 from harness.log.parts import Check, Choice
 from harness.metrics import recall, staleness
-from harness.metrics.view import PhrasingSeen, Record, View
+from harness.metrics.seen import PhrasingSeen
+from harness.metrics.view import Record, View
 from harness.model.job import Decision, Job
 from harness.model.scenario import Session
 from harness.model.trial import ReadPolicy
@@ -88,8 +89,8 @@ class Telling:
                 at = make_node("b", "", f"{session.at:%Y-%m-%d}")
                 who = f" {session.id} by {session.by}"
                 head = make_node("p", "when", at, who, draw_note(f"at {session.commit[:7]}"))
-                said = tell_transcript(session) if self.whole else ()
-                yield make_node("div", "session", head, *said, *self._steps(session))
+                transcript = tell_transcript(session) if self.whole else ()
+                yield make_node("div", "session", head, *transcript, *self._steps(session))
 
     def _steps(self, session: Session) -> Iterator[Node]:
         """What happened in a session, in the order of the log; writes without anything in between are one list."""
@@ -122,8 +123,11 @@ class Telling:
         for question in self.record.questions:
             if question.session.id == session.id:
                 probes.setdefault(question.probe.id, []).append(question)
-        for asked in probes.values():
-            yield min((each.line for each in asked if each.line is not None), default=self._end), self._probe(asked)
+        for phrasings in probes.values():
+            yield (
+                min((each.line for each in phrasings if each.line is not None), default=self._end),
+                self._probe(phrasings),
+            )
 
     def _tell_working(self, session: Session) -> Iterator[tuple[int, Node]]:
         for at, job in self.record.scenario.jobs():
@@ -176,14 +180,14 @@ class Telling:
             return ""
         return f"{old} holds no longer; it stays beside this"
 
-    def _lookups(self, asked: Sequence[tuple[int, Recalled]]) -> Iterator[Node]:
+    def _lookups(self, lookups: Sequence[tuple[int, Recalled]]) -> Iterator[Node]:
         """What a curating writer looked up before it wrote."""
-        faults = [event.fault for _, event in asked if event.fault]
-        summary = make_node("summary", "quiet", f"{words.format_count(len(asked), 'look-up')} before writing")
+        faults = [event.fault for _, event in lookups if event.fault]
+        summary = make_node("summary", "quiet", f"{words.format_count(len(lookups), 'look-up')} before writing")
         if self.whole:
             parts = [
                 make_node("div", "", make_node("p", "q", quote(event.query)), list_entries(self.record, line, event))
-                for line, event in asked
+                for line, event in lookups
                 if self.record.scenario.predecessors(event.ref)
             ]
             yield make_node("details", "", summary, *parts)
@@ -196,24 +200,26 @@ class Telling:
     def _updates(self) -> Mapping[int | None, staleness.UpdateOutcome]:
         return {update.question.line: update.outcome for update in staleness.updates(self.record)}
 
-    def _probe(self, asked: Sequence[PhrasingSeen]) -> Node:
-        probe = asked[0].probe
-        known = [self._outcome(question) for question in asked]
+    def _probe(self, phrasings: Sequence[PhrasingSeen]) -> Node:
+        probe = phrasings[0].probe
+        known = [self._outcome(question) for question in phrasings]
         bad = [worst for _, worst in known]
-        answered = sum(recall.is_answered(question) for question in asked)
+        answered = sum(recall.is_answered(question) for question in phrasings)
         if probe.gold:
-            mark = "\u2715" if any(bad) else "\u25cf" if answered == len(asked) else "\u25cb"
-            total = f"{answered} of {words.format_count(len(asked), 'phrasing')} recalled"
+            mark = "\u2715" if any(bad) else "\u25cf" if answered == len(phrasings) else "\u25cb"
+            total = f"{answered} of {words.format_count(len(phrasings), 'phrasing')} recalled"
         else:
             mark, total = "\u25cb", "nothing is known of it"
         if any(bad):
             total += f", {next(word for word, worst in known if worst)}"
-        question = next((q.event.query for q in asked if q.event and q.stratum == "plain"), probe.ask.phrasings()[0][1])
-        cls = "bad" if any(bad) else "quiet" if answered == len(asked) or not probe.gold else ""
+        question = next(
+            (q.event.query for q in phrasings if q.event and q.stratum == "plain"), probe.ask.phrasings()[0][1]
+        )
+        cls = "bad" if any(bad) else "quiet" if answered == len(phrasings) or not probe.gold else ""
         head = make_node("span", "", f"{mark} asked ", quote(question, 160), draw_note(f"{probe.id}: {total}"))
         if not self.whole:
             return make_node("p", f"asked {cls}".strip(), head)
-        parts = [self._tell_phrasing(q, word) for q, (word, _) in zip(asked, known, strict=True)]
+        parts = [self._tell_phrasing(q, word) for q, (word, _) in zip(phrasings, known, strict=True)]
         gold = [make_node("p", "q", f"right: {name}, ", quote(format_fact(self.record, name))) for name in probe.gold]
         return make_node("details", f"asked {cls}".strip(), make_node("summary", "", head), *gold, *parts)
 
@@ -226,9 +232,11 @@ class Telling:
         if not question.probe.gold:
             return f"{len(question.entries)} came back", False
         update = self._updates.get(question.line)
-        found = "recalled" if recall.is_answered(question) else "not recalled"
+        recalled = "recalled" if recall.is_answered(question) else "not recalled"
         worst = update in _WORST
-        return (_UPDATE[update] if worst else f"{found}, {_UPDATE[update]}".rstrip(", ")) if update else found, worst
+        return (
+            _UPDATE[update] if worst else f"{recalled}, {_UPDATE[update]}".rstrip(", ")
+        ) if update else recalled, worst
 
     def _tell_phrasing(self, question: PhrasingSeen, word: str) -> Node:
         event, line = question.event, question.line
@@ -243,8 +251,8 @@ class Telling:
 
     def _job(self, job: Job) -> Iterator[Node]:
         works = [event for _, event in self.record.of(Worked) if event.job == job.id]
-        asked = any(name == job.id for name, _ in self.record.decision_lines)
-        if works or asked:
+        has_questions = any(name == job.id for name, _ in self.record.decision_lines)
+        if works or has_questions:
             yield make_node("p", "job", make_node("b", "", "job "), show(job.goal), draw_note(job.id))
             decided = [self._tell_decision(job, decision, works) for decision in job.decisions]
             yield from decided
@@ -284,9 +292,9 @@ class Telling:
     ) -> Iterator[tuple[str, DecisionTaken]]:
         for work in works:
             choice = next((each for each in work.choices if each.decision == decision.id), None)
-            found = record.find_decided(work.read_policy).get((job.id, decision.id))
+            judged = record.find_decided(work.read_policy).get((job.id, decision.id))
             value = "nothing" if choice is None or choice.value is None else show(choice.value, 160)
-            outcome = found.verdict if found else "failed"
+            outcome = judged.verdict if judged else "failed"
             yield work.read_policy or "cold", DecisionTaken((), outcome, value, _describe_origin(choice))
 
     def _contrast(self, job: Job, decision: Decision) -> Iterator[tuple[str, DecisionTaken]]:
@@ -327,9 +335,9 @@ class Telling:
                 yield make_node("p", "bad", f"\u2715 the model's answer is {call.outcome}: {show(call.why, 400)}")
             if self.whole or not call.answered:
                 summary = make_node("summary", "quiet", head, draw_note(tokens))
-                asked = make_node("pre", "", words.make_visible(call.prompt, BLOCK, lines=True))
-                said = words.make_visible(call.answer or call.why, BLOCK, lines=True) or "(nothing)"
-                yield make_node("details", "", summary, asked, make_node("pre", "", said))
+                prompt = make_node("pre", "", words.make_visible(call.prompt, BLOCK, lines=True))
+                answer = words.make_visible(call.answer or call.why, BLOCK, lines=True) or "(nothing)"
+                yield make_node("details", "", summary, prompt, make_node("pre", "", answer))
 
     def _prove(self, line: int, event: Recalled, chosen: Sequence[int], decision: Decision) -> Node | None:
         """The line that the chosen memory cites, and the line that says what is right."""
@@ -380,12 +388,13 @@ def _draw_reader(taken: DecisionTaken, cls: str) -> Node:
 def _describe_origin(choice: Choice | None) -> str:
     if choice is None or choice.origin == "nowhere":
         return "left open" if choice is None or choice.value is None else "guessed: nothing that it was shown names it"
+    after = f", after the job's command refused {show(', '.join(choice.refused), 200)}" if choice.refused else ""
     if choice.origin == "run":
-        return f"from what {show(choice.path or 'a command', 200)} printed"
+        return f"from what {show(choice.path or 'a command', 200)} printed{after}"
     if choice.origin == "memory":
-        return f"from memory, entry {choice.entry + 1}" if choice.entry is not None else "from memory"
+        return f"from memory{f', entry {choice.entry + 1}' if choice.entry is not None else ''}{after}"
     at = f"{choice.path}:{choice.line}" if choice.line is not None else choice.path or "somewhere"
-    return f"from the repository, {show(at, 200)}"
+    return f"from the repository, {show(at, 200)}{after}"
 
 
 def _describe_pool(event: Recalled) -> str:

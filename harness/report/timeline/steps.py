@@ -96,8 +96,8 @@ def tell_rounds(record: Record, job: Job, *, whole: bool) -> Iterator[Node]:
     """The rounds of a job after the first: what a reviewer said before each, what was done, and what the checks saw."""
     for event in (event for _, event in record.of(Corrected) if event.job == job.id):
         wrong = list_wrong(job, event)
-        found = f"not right yet: {', '.join(wrong)}" if wrong else "every check sees what is right"
-        yield make_node("p", "bad" if wrong else "q", f"round {event.number}: ", draw_note(found))
+        note = f"not right yet: {', '.join(wrong)}" if wrong else "every check sees what is right"
+        yield make_node("p", "bad" if wrong else "q", f"round {event.number}: ", draw_note(note))
         if whole or wrong:
             yield make_node(
                 "details", "", make_node("summary", "quiet", "what the reviewer said"), _block(event.review)
@@ -107,12 +107,12 @@ def tell_rounds(record: Record, job: Job, *, whole: bool) -> Iterator[Node]:
 
 def tell_drafting(record: Record, drafted: Drafted, *, whole: bool) -> Iterator[Node]:
     """What a chat writer made of a transcript; an answer that kept nothing says why, whether `whole` or not."""
-    calls, kept = record.log.calls(drafted), record.log.drafts(drafted)
+    calls, drafts = record.log.calls(drafted), record.log.drafts(drafted)
     if not calls[-1].answered:
         yield make_node("p", "bad", f"\u2715 the model wrote nothing, {calls[-1].outcome}: {show(calls[-1].why, 400)}")
     if whole or not calls[-1].answered:
         lines = words.format_count(len(record.log.told(drafted)), "line")
-        heading = f"what {show(calls[-1].model or 'the model', 60)} remembered: {len(kept)} of {lines}"
+        heading = f"what {show(calls[-1].model or 'the model', 60)} remembered: {len(drafts)} of {lines}"
         parts = [part for number, call in enumerate(calls, 1) for part in _tell_step(number, call)]
         yield make_node("details", "", make_node("summary", "quiet", heading, draw_note(_count_tokens(calls))), *parts)
 
@@ -199,12 +199,12 @@ def describe_deletions(record: Record) -> Iterator[Node]:
     rows = [*_draw_routes(record, targets), *_draw_layers(record, targets)]
     head = make_node("tr", "", *(make_node("th", "", name) for name in HEADS))
     yield make_node("table", "matrix", make_node("thead", "", head), make_node("tbody", "", *rows))
-    left = [*_draw_returned(record, targets), *_describe_sightings(record, targets)]
-    if left:
+    remaining = [*_draw_returned(record, targets), *_describe_sightings(record, targets)]
+    if remaining:
         yield make_node("p", "bad", "\u2715 still there, and how to see it in the folder of a run with --keep")
-        yield make_node("ul", "writes", *left[:SEEN])
-        if len(left) > SEEN:
-            yield make_node("p", "quiet", f"\u2026 and {len(left) - SEEN:,} more places, in the log")
+        yield make_node("ul", "writes", *remaining[:SEEN])
+        if len(remaining) > SEEN:
+            yield make_node("p", "quiet", f"\u2026 and {len(remaining) - SEEN:,} more places, in the log")
 
 
 def _describe_request(record: Record, event: Forgot) -> Node:
@@ -299,7 +299,7 @@ def _describe_sightings(record: Record, targets: list[str]) -> Iterator[Node]:
                 inside = f", {show(seen.place, 120)}" if seen.place else ""
                 note = f"{canary} \u00b7 {times} of {show(seen.path, 160)}{inside}"
                 command = make_node("code", "", repeat(event.layer, seen, canary, store))
-                told = make_node("li", "", make_node("b", "", seen.fact), draw_note(note), command)
-                places.setdefault(seen.fact, []).append(told)
+                item = make_node("li", "", make_node("b", "", seen.fact), draw_note(note), command)
+                places.setdefault(seen.fact, []).append(item)
     for turn in zip_longest(*places.values()):
         yield from (each for each in turn if each is not None)

@@ -63,13 +63,13 @@ def explain_broken(cells: Sequence[Cell]) -> str:
 
 def group_cases(cells: Sequence[Cell]) -> dict[tuple[str, str], list[Cell]]:
     """Measure and receipt of each bad case, with the cells that cite it; the receipt of a failure shows no case."""
-    found: dict[tuple[str, str], list[Cell]] = {}
+    cells_by_case: dict[tuple[str, str], list[Cell]] = {}
     for measure in BAD:
         for cell in cells:
             judged = cell.measures.get(measure)
             for ref in judged.receipts if isinstance(judged, Measured) else ():
-                found.setdefault((measure, ref), []).append(cell)
-    return found
+                cells_by_case.setdefault((measure, ref), []).append(cell)
+    return cells_by_case
 
 
 def describe_briefly(cells: Sequence[Cell]) -> str:
@@ -101,16 +101,16 @@ def describe_cases(record: Record, cells: Sequence[Cell]) -> Iterator[Node]:
         listed.append(make_node("li", "quiet", f"\u2026 and {len(lines) - MOST} more"))
     if listed:
         yield make_node("ul", "wrong", *listed)
-    asked = [each for each in BAD if metrics.words_of(each).answers and each in cells[0].measures]
-    missing = [f"{words.measure_name(each)} {word}" for each in asked if (word := _explain_missing(cells[0], each))]
+    measures = [each for each in BAD if metrics.words_of(each).answers and each in cells[0].measures]
+    missing = [f"{words.measure_name(each)} {word}" for each in measures if (word := _explain_missing(cells[0], each))]
     if missing:
         yield make_node("p", "quiet", f"Not measured here: {'; '.join(missing)}.")
 
 
 def _explain_missing(cell: Cell, measure: str) -> str:
-    found = cell.measures[measure]
-    if isinstance(found, NotMeasured):
-        return f"{words.NOT_MEASURED[found.status]} ({show(found.reason, 160)})"
+    value = cell.measures[measure]
+    if isinstance(value, NotMeasured):
+        return f"{words.NOT_MEASURED[value.status]} ({show(value.reason, 160)})"
     return ""
 
 
@@ -123,13 +123,13 @@ def _merge_cases(record: Record, cells: Sequence[Cell]) -> Iterator[tuple[str, _
     known: dict[tuple[str, str], list[Cell]] = {}
     for (measure, ref), cited in group_cases(cells).items():
         known.setdefault((measure, ref.partition(":")[0] if measure == STALE_USE else ref), []).extend(cited)
-    told = [(measure, _draw_case(record, measure, ref, cited)) for (measure, ref), cited in known.items()]
-    yield from sorted(told, key=lambda each: (list(BAD).index(each[0]), each[1][0]))
+    cases = [(measure, _draw_case(record, measure, ref, cited)) for (measure, ref), cited in known.items()]
+    yield from sorted(cases, key=lambda each: (list(BAD).index(each[0]), each[1][0]))
 
 
 def _draw_case(record: Record, measure: str, ref: str, cited: Sequence[Cell]) -> _Case:
-    found = read(ref) or Receipt(1)
-    line, entry = min(found.line, len(record.log.events)), found.entry
+    receipt = read(ref) or Receipt(1)
+    line, entry = min(receipt.line, len(record.log.events)), receipt.entry
     event = record.log.events[line - 1]
     if isinstance(event, Recalled) and measure == STALE_USE:
         readers = [policy for policy in record.log.opened.reads if policy in {cell.read_policy for cell in cited}]
@@ -147,7 +147,7 @@ def _draw_case(record: Record, measure: str, ref: str, cited: Sequence[Cell]) ->
         )
     if isinstance(event, Scanned):
         facts = {sighting.fact for sighting in event.sightings} & {each.fact for _, each in record.of(Forgot)}
-        return line, [found.memory or words.join_words(sorted(facts))], f"layer {show(event.layer.name, 80)}"
+        return line, [receipt.memory or words.join_words(sorted(facts))], f"layer {show(event.layer.name, 80)}"
     return line, [event.fact if isinstance(event, Sought | Forgot) else event.__class__.__name__.lower()], ""
 
 
@@ -194,7 +194,7 @@ class Timelines:
     Attributes:
         shown: In full.
         packed: The others.
-        of: The trials with an anchor.
+        anchored: The trials with an anchor.
         says: What is where, and what is nowhere.
         blocks: Of each scenario the packed trees by trial id (`nodes.pack`).
     """
@@ -202,7 +202,7 @@ class Timelines:
     shown: tuple[Timeline, ...]
     packed: tuple[Timeline, ...]
     blocks: tuple[str, ...]
-    of: frozenset[str]
+    anchored: frozenset[str]
     says: tuple[str, ...]
 
 
@@ -276,16 +276,16 @@ def assemble(results: Results, timelines: Iterable[StoryTimelines]) -> Timelines
     Bad trials are in full, from every backend in turn, until a bound is reached.
     """
     trials = {trial.id: trial for trial in _list_trials(results.cells)}
-    room, left, blocks, frozen = PACKED, len(results.stories), list[_Block](), dict[str, bytes]()
+    room, stories_left, blocks, frozen = PACKED, len(results.stories), list[_Block](), dict[str, bytes]()
     tiers = dict[str, int]()
     for each in timelines:
-        share = room // max(1, left)
+        share = room // max(1, stories_left)
         rich = each.fits or len(each.rich) <= share
-        data, kept = each.rich, each.order
+        data, order = each.rich, each.order
         if not rich:
-            data, kept = cut_trees({name: thaw_tree(each.brief[name]) for name in each.order}, share)
-        blocks.append(_Block(each.story, data, kept, rich))
-        room, left = room - len(data), left - 1
+            data, order = cut_trees({name: thaw_tree(each.brief[name]) for name in each.order}, share)
+        blocks.append(_Block(each.story, data, order, rich))
+        room, stories_left = room - len(data), stories_left - 1
         frozen |= each.brief
         tiers |= each.tiers
     bad = _order_fairly([trial for trial in trials.values() if describe_briefly(trial.cells)], tiers)
@@ -298,8 +298,8 @@ def assemble(results: Results, timelines: Iterable[StoryTimelines]) -> Timelines
     packed = [each.timeline(make_node("p", "quiet", "Unfolds by script."), block_of[each.id]) for each in folded]
     here = frozenset(block_of) | frozenset(full)
     rich_blocks = sum(block.rich for block in blocks), len(blocks)
-    says = _describe_limits(len(full), len(bad), len(packed), len(trials) - len(here), rich_blocks)
-    return Timelines(tuple(shown), tuple(packed), tuple(block.data for block in blocks), here, says)
+    limits = _describe_limits(len(full), len(bad), len(packed), len(trials) - len(here), rich_blocks)
+    return Timelines(tuple(shown), tuple(packed), tuple(block.data for block in blocks), here, limits)
 
 
 def _list_trials(all_cells: Iterable[Cell]) -> list[_TrialCells]:
@@ -355,9 +355,9 @@ def _tell(view: View, cells: Sequence[Cell], replay: Replay, *, whole: bool) -> 
     folded = None if whole else make_node("p", "quiet", "What each question brought is not shown here, jobs aside.")
     log = shlex.quote(f"logs/{cells[0].log}")
     commands = make_node("pre", "", f"{replay.command(view.log.trial)}\nsed -n 1p {log}  # L1; any line of the log")
-    told = [*describe_cases(view.record, cells), *telling.sessions(), folded]
+    body = [*describe_cases(view.record, cells), *telling.sessions(), folded]
     return make_node(
-        "div", "", *told, make_node("p", "quiet", "Play it again and keep its store, or read its log:"), commands
+        "div", "", *body, make_node("p", "quiet", "Play it again and keep its store, or read its log:"), commands
     )
 
 
@@ -372,7 +372,7 @@ def _fit(bad: Sequence[_TrialCells], trees: Mapping[str, Node]) -> dict[str, Nod
     return full
 
 
-def _describe_limits(full: int, bad: int, packed: int, left: int, rich: tuple[int, int]) -> tuple[str, ...]:
+def _describe_limits(full: int, bad: int, packed: int, left_out: int, rich: tuple[int, int]) -> tuple[str, ...]:
     none = "In no trial was a stale rule acted on, a deleted secret found again, or a source left unproven."
     some = (
         f"In full: {full:,} of the {words.format_count(bad, 'trial')} in which something went wrong, "
@@ -384,8 +384,8 @@ def _describe_limits(full: int, bad: int, packed: int, left: int, rich: tuple[in
         where = "" if rich[0] == rich[1] else f", in {rich[0]} of {rich[1]} stories"
         more += f" Those of the rows that the headline compares also tell what each question brought{where}."
     rest = (
-        f"Left out to keep the page small, controls first: {words.format_count(left, 'timeline')}; "
+        f"Left out to keep the page small, controls first: {words.format_count(left_out, 'timeline')}; "
         "each trial's events stand "
         "in its log."
     )
-    return tuple(filter(None, [some if bad else none, more if packed else "", rest if left else ""]))
+    return tuple(filter(None, [some if bad else none, more if packed else "", rest if left_out else ""]))

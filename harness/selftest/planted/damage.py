@@ -30,7 +30,7 @@ class _Damaging(ReferenceMemory):
 
 
 class _Damaged(Planted):
-    must = ALTERED
+    must: ClassVar[tuple[str, ...]] = ALTERED
 
 
 class RoundsDecimals(_Damaged):

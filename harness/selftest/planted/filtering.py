@@ -8,6 +8,7 @@ import sqlite3
 from dataclasses import replace
 from typing import Any
 
+from adapters._base import moment
 from harness.adapter import Ack, Filter, Hit, Item, Scope
 from harness.selftest.planted.base import Planted, ReferenceMemory
 
@@ -245,3 +246,50 @@ class ReadsPathsAsPatterns(Planted):
                 if told is not None and re.fullmatch(pattern, told, re.DOTALL):
                     where = replace(where, path=told)
             return super().fits(row, where)
+
+
+class NeverAbstainsWithAFilter(Planted):
+    """What fits a filter is ranked, and no threshold is asked: the nearest comes, however far."""
+
+    must = ("unknown_answered_with_silence",)
+
+    class Memory(ReferenceMemory):
+        def forces(self, scope: Scope, at: str, where: Filter) -> bool:
+            return where != Filter()
+
+        def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
+            hits = super().recall_where(query, scope, k, at, where)
+            if hits or not self.forces(scope, at, where):
+                return hits
+            rows = [row for row in self.visible(scope) if row["expires"] is None or row["expires"] > moment(at)]
+            return [self.hit(row) for row in rows if self.fits(row, where)][:k]
+
+
+class NeverAbstainsInAFile(Planted):
+    """Only a question that is kept to a file has no threshold."""
+
+    must = ("unknown_answered_with_silence",)
+
+    class Memory(NeverAbstainsWithAFilter.Memory):
+        def forces(self, scope: Scope, at: str, where: Filter) -> bool:
+            return where.path is not None
+
+
+class NeverAbstainsForAUser(Planted):
+    """Only a question of one user has no threshold."""
+
+    must = ("unknown_answered_with_silence",)
+
+    class Memory(NeverAbstainsWithAFilter.Memory):
+        def forces(self, scope: Scope, at: str, where: Filter) -> bool:
+            return scope.user is not None
+
+
+class NeverAbstainsOfThePast(Planted):
+    """Only a question as of an earlier day has no threshold."""
+
+    must = ("unknown_answered_with_silence",)
+
+    class Memory(NeverAbstainsWithAFilter.Memory):
+        def forces(self, scope: Scope, at: str, where: Filter) -> bool:
+            return at < "2026-03-02"

@@ -226,3 +226,60 @@ class LeavesTheLastPageUnindexed(Planted):
         def vectors(self, items: Sequence[Item]) -> list[bytes]:
             made, left = super().vectors(items), len(items) % 100 if len(items) > 100 else 0
             return [*made[: len(made) - left], *(bytes(len(each)) for each in made[len(made) - left :])]
+
+
+class CutsLongDocuments(Planted):
+    """A column for 32,768 characters: the end of a longer document is cut off."""
+
+    must: ClassVar = ("writes_kept",)
+
+    class Memory(ReferenceMemory):
+        most = 32_768
+
+        def add(self, item: Item, vector: bytes) -> Ack:
+            return super().add(replace(item, text=item.text[: self.most]), vector)
+
+
+class CutsLongDocumentsAtSixteenThousand(Planted):
+    """A column for 16,000 characters."""
+
+    must = CutsLongDocuments.must
+
+    class Memory(CutsLongDocuments.Memory):
+        most = 16_000
+
+
+class DropsTheMiddleOfLongDocuments(Planted):
+    """Of a long document the beginning and the end are stored, 10,000 characters each."""
+
+    must = CutsLongDocuments.must
+
+    class Memory(ReferenceMemory):
+        def add(self, item: Item, vector: bytes) -> Ack:
+            text = item.text
+            return super().add(replace(item, text=text[:10_000] + text[10_000:][-10_000:]), vector)
+
+
+class _StoresTwoThousandAtOnce(Planted):
+    """Of a call with 2,000 memories or more the first 1,000 are stored, and all are acknowledged.
+
+    Drills write as many in their full size only, in which no fault is played: a test plays it.
+    """
+
+    class Memory(ReferenceMemory):
+        limit, stored = 2_000, 1_000
+
+        def remember(self, items: Sequence[Item]) -> list[Ack]:
+            acks = super().remember(items)
+            lost = acks[self.stored :] if len(items) >= self.limit else ()
+            with self.writing():
+                names = [[name] for ack in lost for name in ack.ids]
+                self.db.executemany("DELETE FROM memories WHERE id = ? AND mark = 0", names)
+            return acks
+
+
+class _Stores2048AtOnce(Planted):
+    """What stands behind the first 2,048 memories of a call is acknowledged, and not stored."""
+
+    class Memory(_StoresTwoThousandAtOnce.Memory):
+        limit = stored = 2_048

@@ -6,11 +6,15 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from adapters.reference import ADD, COPY, connect
 from harness.adapter import Ack, Hit, Item, Scope
 from harness.selftest.planted.base import Planted, ReferenceMemory
+
+KNOWN = """
+SELECT id FROM known WHERE text = ? AND text NOT IN (SELECT text FROM memories WHERE mark = 0) ORDER BY rowid DESC
+"""
 
 
 class RestoresAdditionsOnly(Planted):
@@ -265,3 +269,50 @@ class LosesSourcesByKill(Planted):
                 told = "UPDATE memories SET source = ? WHERE text = ?"
                 self.db.executemany(told, [(source, text) for text, source in self.late.items()])
             super().close()
+
+
+class SkipsWhatARestoreTookAway(Planted):
+    """A restore leaves the table of known texts as it is: what it took away is known, and is not stored again."""
+
+    must: ClassVar = ("lost_by_restore",)
+
+    class Memory(ReferenceMemory):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            self.db.execute("CREATE TABLE IF NOT EXISTS known (text TEXT, id TEXT)")
+
+        def restore(self, mark: str) -> None:
+            self.db.execute("INSERT INTO known SELECT text, id FROM memories WHERE mark = 0")
+            super().restore(mark)
+
+        def add(self, item: Item, vector: bytes) -> Ack:
+            known = self.db.execute(KNOWN, [item.text]).fetchone()
+            return self.skip(known["id"]) if known else super().add(item, vector)
+
+        def skip(self, memory_id: str) -> Ack:
+            return Ack(())
+
+        def erase(self, scope: Scope, memory_id: str) -> bool:
+            self.db.execute("DELETE FROM known WHERE id = ?", [memory_id])
+            return super().erase(scope, memory_id)
+
+
+class AcknowledgesWhatARestoreTookAway(Planted):
+    """What a restore took away is acknowledged with its former id when it is told again, and not stored."""
+
+    must = SkipsWhatARestoreTookAway.must
+
+    class Memory(SkipsWhatARestoreTookAway.Memory):
+        def skip(self, memory_id: str) -> Ack:
+            return Ack((memory_id,))
+
+
+class SkipsItUntilReopened(Planted):
+    """What a restore took away is not stored again by the process that restored."""
+
+    must = SkipsWhatARestoreTookAway.must
+
+    class Memory(AcknowledgesWhatARestoreTookAway.Memory):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            self.db.execute("CREATE TEMP TABLE known (text TEXT, id TEXT)")

@@ -18,12 +18,12 @@ class MarksAnyId(Planted):
 
     class Memory(ReferenceMemory):
         def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
-            told = []
+            answers = []
             for name in memory_ids:
                 row = self.db.execute("SELECT * FROM memories WHERE mark = 0 AND id = ?", [name]).fetchone()
                 own = Scope(row["repo"], row["org"], row["branch"], row["user"]) if row else scope
-                told += super().deprecate(own, [name], at)
-            return told
+                answers += super().deprecate(own, [name], at)
+            return answers
 
 
 class _Noting(ReferenceMemory):
@@ -56,11 +56,11 @@ class MarkedAreNotListed(Planted):
 
     class Memory(_Noting):
         def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
-            told = super().deprecate(scope, memory_ids, at)
-            for name, marked in zip(memory_ids, told, strict=True):
+            answers = super().deprecate(scope, memory_ids, at)
+            for name, marked in zip(memory_ids, answers, strict=True):
                 if marked:
                     self.note(name, moment(at))
-            return told
+            return answers
 
         def entries(self, scope: Scope) -> list[Hit]:
             noted = self.noted()
@@ -74,15 +74,15 @@ class MarkReplacesTheOwnEnd(Planted):
 
     class Memory(_Noting):
         def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
-            told = super().deprecate(scope, memory_ids, at)
+            answers = super().deprecate(scope, memory_ids, at)
             noted = self.noted()
             with self.writing():
-                for name, marked in zip(memory_ids, told, strict=True):
+                for name, marked in zip(memory_ids, answers, strict=True):
                     if marked:
                         end = min(noted.get(name, moment(at)), moment(at))
                         self.db.execute("UPDATE memories SET expires = ? WHERE id = ? AND mark = 0", [end, name])
                         self.note(name, end)
-            return told
+            return answers
 
 
 class MarksFiftyAtOnce(Planted):
@@ -119,11 +119,11 @@ class MarksOnClosing(Planted):
             super().__init__(*args)
 
         def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
-            told = [bool(self.visible(scope, name)) for name in memory_ids]
-            for name, there in zip(memory_ids, told, strict=True):
+            answers = [bool(self.visible(scope, name)) for name in memory_ids]
+            for name, there in zip(memory_ids, answers, strict=True):
                 if there:
                     self.pending[name] = min(self.pending.get(name, moment(at)), moment(at))
-            return told
+            return answers
 
         def visible(self, place: Scope, memory_id: str | None = None) -> list[Any]:
             rows = super().visible(place, memory_id)
@@ -176,9 +176,9 @@ class OthersSeeMarksLater(Planted):
             ]
 
         def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
-            told = super().deprecate(scope, memory_ids, at)
+            answers = super().deprecate(scope, memory_ids, at)
             self.ends.clear()
-            return told
+            return answers
 
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
             ack = super().update(scope, memory_id, item)

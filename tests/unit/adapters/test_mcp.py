@@ -161,7 +161,23 @@ def test_each_mapping_of_ours_is_sound_short_and_of_a_package(path: Path) -> Non
         ('rows = "found.memories"', "", "[recall] says neither by rows nor by pattern"),
         ("command", "comand", "unknown key: comand"),
         ("failed", 'verdicts = {{ old = "outdated" }}\nfailed', "unknown verdict: outdated"),
-        ("failed", 'verdicts = "stale"\nfailed', "fake.toml: "),
+        ("failed", 'verdicts = "stale"\nfailed', "`verdicts` must be a table of texts; it is 'stale'"),
+        ("failed", "env.A = 5\nfailed", "`env` must be a table of texts; it is {'A': 5}"),
+        ("failed", 'whole = "no"\nfailed', "`whole` must be true or false"),
+        ("failed", 'packages = "fake"\nfailed', "`packages` must be a list of texts"),
+        ("command = [", "command = []\nunsupported.x = [", "`command` must be a list of texts, the program first"),
+        ("command = [", "packages = [", "it has no `command`"),
+        ("{{query:.250}}", "{{query:{nope}}}", "unknown field in [recall]: nope"),
+        ('rows = "found.memories"', "rows = 5", "`rows` in [recall] must be a text; it is 5"),
+        ('missing = "nothing is called"', "missing = 5", "`missing` in [get] must be a text"),
+        ('missing = "nothing is called"', 'missing = "("', "`missing` in [get] is no regular expression: "),
+        ('arguments.name = "{id}"', 'arguments = ["{id}"]', "`arguments` in [get] must be a table"),
+        ('tool = "keep"', "", "[remember] names no `tool`"),
+        ("[forget]", "[update]\n[forget]", "[update] names no `tool`"),
+        ('[["file", ', '[["file", "file", ', "`storage` must be a list of name, path and format; it is ['file', "),
+        ("memories.json", "../../../etc", "`storage` must lie in the store: ../../../etc does not"),
+        ("memories.json", "/etc", "`storage` must lie in the store: /etc does not"),
+        ('"file"]]', '"files"]]', "unknown format in storage: files; known: file, postgres, remote, sqlite"),
     ],
 )
 def test_what_is_wrong_with_a_mapping_is_one_line(before: str, after: str, said: str, tmp_path: Path) -> None:
@@ -231,6 +247,17 @@ def test_a_server_that_lists_nothing_and_reads_nothing_forgets_all_the_same(lend
     with pytest.raises(Unsupported, match="get"):
         memory.get(SHOP, ack.ids[0])
     assert memory.forget(SHOP, list(ack.ids)) == [True] and memory.recall("queue", SHOP, 5, AT) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "count"),
+    [('start = "{offset}", most = 50', 120), ('start = 0, unread = "{offset}", most = "{limit}"', 100)],
+)
+def test_a_list_ends_where_nothing_new_comes(lend: Lend, asked: str, count: int) -> None:
+    """The server's pages are shorter than it is asked for; or it shows the first one again and again."""
+    memory = lend(MAPPING.replace('start = "{offset}", most = "{limit}"', asked))
+    memory.remember([item(f"fact number {at}") for at in range(120)])
+    assert len(memory.entries(SHOP)) == count
 
 
 def test_a_server_that_deletes_nothing_refuses_to_empty_a_scope(lend: Lend) -> None:
@@ -332,7 +359,16 @@ def test_a_date_of_another_form_is_converted(value: object, date: str | None) ->
         ({"created": "last week"}, "`created` must be a date .*; the server sent 'last week'"),
         ({"created": [2026, 2]}, "`created` .* sent a list"),
         ({"created": True}, "`created` .* sent true or false"),
-        ({"score": "high"}, "recall: `score` must be a number; the server sent 'high'"),
+        ({"score": "high"}, "recall: `score` must be a finite number; the server sent 'high'"),
+        ({"score": float("nan")}, "`score` must be a finite number; the server sent nan"),
+        ({"score": "-inf"}, "`score` must be a finite number; the server sent '-inf'"),
+        ({"score": 10**400}, "`score` must be a finite number; the server sent a number"),
+        ({"score": True}, "`score` must be a finite number; the server sent true or false"),
+        (
+            {"text": {"en": "x"}},
+            "recall: `text` must be a text; the server sent an object: let the mapping name one in",
+        ),
+        ({"id": [1]}, "recall: `id` must be a text; the server sent a list"),
         ({"id": None}, "recall: a memory in the answer has no `id`"),
         ({"text": None}, "recall: a memory in the answer has no `text`"),
     ],

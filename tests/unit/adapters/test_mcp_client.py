@@ -83,6 +83,10 @@ for line in sys.stdin:
 TEXT = {"content": [{"type": "text", "text": "[1]"}]}
 
 
+def say(*texts: str) -> dict[str, Any]:
+    return {"result": {"content": [{"type": "text", "text": text} for text in texts]}}
+
+
 @pytest.mark.parametrize(
     ("said", "value"),
     [
@@ -91,6 +95,8 @@ TEXT = {"content": [{"type": "text", "text": "[1]"}]}
         ({"result": TEXT, "error": None}, [1]),
         ({"result": {**TEXT, "structuredContent": None}}, [1]),
         ({"result": {"content": None}}, []),
+        (say('{"id": 1}', '{"id": 2}'), [{"id": 1}, {"id": 2}]),
+        (say("[", "1]"), [1]),
         ({"error": "no room"}, "tell: no room"),
         ({"error": {"code": None, "message": None}}, "tell: the server gave no reason"),
         ({"result": {"content": [], "isError": True}}, "tell: the server gave no reason"),
@@ -112,5 +118,13 @@ def test_an_unusual_answer_is_read_or_named(tmp_path: Path, said: Any, value: An
                 client.call("tell", {"said": said})
         else:
             assert client.call("tell", {"said": said})[0] == value
+    finally:
+        client.close()
+
+
+def test_an_answer_of_which_a_part_is_no_json_is_its_text(tmp_path: Path) -> None:
+    client = Client([sys.executable, "-c", UNUSUAL], dict(os.environ), str(tmp_path))
+    try:
+        assert client.call("tell", {"said": say("2", "were found")})[0] == "2\nwere found"
     finally:
         client.close()

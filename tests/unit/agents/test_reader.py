@@ -409,7 +409,7 @@ def test_who_never_opens_its_memory_was_not_warm(story: Story, tmp_path: Path) -
     log = replace(Stage.of(*story), reader=made, ask_model=model).play(tmp_path, store, reader=LABEL)
     last = calls(log)[-1]
     assert (last.outcome, last.why) == ("failed", "exit 0, and it never opened its memory: this job was not warm")
-    assert count_faults(log) == 1 and verdict(log) == "right", "what it did is judged as it is"
+    assert count_faults(log) == 1 and verdict(log) == "unfinished", "its right edit counts for nothing"
 
 
 def test_who_has_a_memory_and_does_not_ask_it_is_told_of(story: Story, tmp_path: Path) -> None:
@@ -432,10 +432,37 @@ def test_a_budget_ends_the_program(story: Story, tmp_path: Path, budget: str, wh
     log = play(story, tmp_path, EDIT, *[("bash", {"command": "ls"})] * 40, first=budget)
     last = calls(log)[-1]
     assert (last.outcome, last.why) == ("acted", f"ended: {why} are used up") and not last.answered
-    assert len(calls(log)) < 10 and count_faults(log) == 0 and verdict(log) == "right"
+    assert len(calls(log)) < 10 and count_faults(log) == 0 and verdict(log) == "unfinished"
     found = measures(log)
     assert counts(found["jobs_done"]) == (0, 1) and counts(found["jobs_unfinished"]) == (1, 1)
     assert found["jobs_unfinished"].receipts, "it was right and is not done, as it did not end"
+    page = "".join(map(str, Telling(View(Record(log), "model"), whole=False).sessions()))
+    assert "\u25cc unfinished" in page and "kestrelway" in page
+
+
+ENDS: dict[str, tuple[dict[str, Any], tuple[int, int], tuple[int, int]]] = {
+    "it ends": ({}, (1, 1), (0, 1)),
+    "it ends and did nothing": ({"steps": ()}, (0, 1), (0, 1)),
+    "it crashes": ({"what": "work+crashes"}, (0, 1), (1, 1)),
+    "it is killed": ({"what": "work+hangs", "first": "seconds = 8"}, (0, 1), (1, 1)),
+    "its budget is used up": ({"first": "steps = 2"}, (0, 1), (1, 1)),  # it asks again once its edit is made
+}
+"""How a program ends whose edit is right -> what is right of its decisions, and unfinished of its jobs."""
+
+
+@pytest.mark.parametrize("cold", [True, False])
+@pytest.mark.parametrize("name", ENDS)
+def test_what_an_unfinished_job_got_right_counts_for_nothing_in_either_arm(
+    story: Story, tmp_path: Path, name: str, cold: bool
+) -> None:
+    made, right, unfinished = ENDS[name]
+    log = play(
+        story, tmp_path, *made.get("steps", (EDIT,)), cold=cold, **{k: v for k, v in made.items() if k != "steps"}
+    )
+    ((seen, *_),) = [event.checks for event in log.list_events(Worked)]
+    assert seen.value == ("kestrelway" if "steps" not in made else None), "the check sees what it did"
+    found = measures(log)
+    assert (counts(found["decisions_right"]), counts(found["jobs_unfinished"])) == (right, unfinished)
 
 
 def test_a_limit_of_its_own_is_known_by_what_it_says(story: Story, tmp_path: Path) -> None:
@@ -449,7 +476,7 @@ def test_a_model_that_fails_is_a_fault_of_its_own(story: Story, tmp_path: Path) 
     log = play(story, tmp_path, EDIT, Reply("failed", why="502: ended before the answer was complete"))
     assert [each.outcome for each in calls(log)] == ["acted", "failed", "failed"]
     assert calls(log)[-1].why == "exit 1: it ended by itself, after 2 steps"
-    assert count_faults(log) == 2 and verdict(log) == "right"
+    assert count_faults(log) == 2 and verdict(log) == "unfinished"
 
 
 def test_what_it_leaves_running_ends_with_it(story: Story, tmp_path: Path) -> None:

@@ -445,3 +445,11 @@ def test_what_is_no_adapter_is_said_in_one_plain_line(tmp_path: Path, name: str,
     with pytest.raises(client.MemoryFault) as found:
         client.describe(name, tmp_path)
     assert str(found.value).startswith(says)
+
+
+def test_who_is_told_to_stop_waits_for_no_child(tmp_path: Path) -> None:
+    """A child that could end by itself is killed: one that hangs would be waited for as long as it may take to end."""
+    child = Child("adapters.notes:Notes", tmp_path / "home", PATIENT, LAUNCH[-1])
+    with pytest.raises(KeyboardInterrupt), child:
+        raise KeyboardInterrupt
+    assert child._process.poll() == -signal.SIGKILL

@@ -161,3 +161,18 @@ def test_a_late_answer_is_not_taken_for_that_of_the_next_request(tmp_path: Path)
         with pytest.raises(BlockingIOError):
             theirs.recv(1)
         server.end()
+
+
+def test_a_child_that_is_killed_as_it_begins_is_not_waited_for(place: Path) -> None:
+    """Before it is in its own sandbox: here, as it has to change to a folder that is not there."""
+    (place / "slow_sdk.py").write_text("PID = 1\n")
+    with ForkServers(place / "forkservers") as fork_servers:
+        memory, _ = told(fork_servers, place, "a")
+        memory.kill()
+        (server,) = filter(None, fork_servers._parents.values())
+        server._link.settimeout(20)
+        with (place / "output").open("wb") as output:
+            assert server.fork(output.fileno(), place / "nowhere", output.fileno(), ()) is None
+        again, _ = told(fork_servers, place, "b")
+        assert isinstance(again._child._process, Forked), "it goes on forking"
+        again.kill()

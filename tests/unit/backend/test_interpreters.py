@@ -233,7 +233,7 @@ def test_a_release_out_of_the_adapters_range_is_said_before_anything_is_opened(
     found = describe_all(Selection(backends=specs))
     ((late,), why) = found.unplayed, "tinysdk 2.0.4 is installed, and its adapter needs tinysdk>=2.1,<3"
     assert (late.backend, late.reason) == ("tiny:Tiny@2.0.4", why)
-    assert found.undescribed == () and "tiny:Tiny@2.1.0" in found.playables, "the other row plays on"
+    assert not found.undescribed and "tiny:Tiny@2.1.0" in found.playables, "the other row plays on"
     launch = interpreters.make_launcher(specs[0])
     with pytest.raises(client.MemoryFault, match=why):
         client.open_memory("tiny:Tiny", Space(str(tmp_path), "", "", 0, 1), tmp_path / "h", launch=launch)

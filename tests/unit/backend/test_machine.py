@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,7 +20,7 @@ from harness.backend import client
 from harness.backend.client import Child, Deadlines, MemoryFault, RemoteMemory
 from harness.backend.forkserver import ForkServers, Launcher, spawn
 from harness.backend.store import ChildStore
-from harness.machine import shortage
+from harness.machine import leftovers, shortage
 from harness.machine.patience import Rivals
 from harness.model.backend import Backend
 from tests.support.limits import limited
@@ -113,6 +114,24 @@ def test_a_low_limit_of_file_sizes_is_enough_as_a_database_takes_back_what_it_co
         assert fail("LargeFile", tmp_path / "usual").fault.kind == "raised"
 
 
+def test_a_temporary_folder_that_was_removed_is_the_machines_doing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    place = lru_cache(lambda: tmp_path / "gone")
+    monkeypatch.setattr(leftovers, "process_folder", place)
+    place()
+    (tmp_path / "gone" / leftovers.LOCK).touch()
+    assert fail("Odd", tmp_path).fault.kind == "raised"
+    assert not shortage.explain_error(FileNotFoundError(2, "No such file", "x"))
+    (tmp_path / "gone" / leftovers.LOCK).unlink()
+    says = f"the temporary folder {place()} was removed during the run: set TMPDIR to one that nobody cleans"
+    (tmp_path / "again").mkdir()
+    caught = fail("Odd", tmp_path / "again")
+    assert caught.fault.kind == "machine" and says in caught.fault.message
+    assert shortage.explain_error(FileNotFoundError(2, "No such file", "x")) == says
+
+
 @pytest.mark.parametrize(("left", "kind"), [(9, "machine"), (5000, "raised")])
 def test_a_disk_that_takes_a_few_files_more_is_the_machines_doing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: int, kind: str
@@ -131,6 +150,13 @@ def test_a_limit_of_processor_time_is_the_machines_doing_unless_the_backend_has_
     with limited(resource.RLIMIT_CPU, 3600):
         caught = fail("TimesItselfOut", tmp_path / "ours")
     assert caught.fault.kind == "machine" and "ulimit -t unlimited" in caught.fault.message
+
+
+def test_a_store_above_half_a_low_limit_of_file_sizes_excuses_whoever_keeps_the_reason(
+    tmp_path: Path,
+) -> None:
+    with limited(resource.RLIMIT_FSIZE, 100 * 2**20):
+        assert fail("HidesWhy", tmp_path).fault.kind == "machine"
 
 
 def test_a_store_below_the_limit_of_file_sizes_excuses_nobody(tmp_path: Path) -> None:
@@ -273,6 +299,25 @@ def test_what_raises_as_its_chat_endpoint_failed_is_not_to_blame(tmp_path: Path,
         memory.kill()
     assert caught.value.fault.kind == kind and outage in caught.value.fault.message
     assert [began < since < time.monotonic() for since in asked] == [True], "of this call alone"
+
+
+@pytest.mark.parametrize(("lack", "kind"), [("the gateway is cut off", "machine"), ("", "crashed")])
+def test_who_ends_as_nobody_could_reach_the_gateway_is_not_to_blame(tmp_path: Path, lack: str, kind: str) -> None:
+    space = Space(str(tmp_path / "store"), "http://127.0.0.1:1/v1", "key", 384, 1)
+    backend = Backend(name="faulty", version="1", support={})
+    store = ChildStore("tests.support.faulty_backends:Exits", backend, tmp_path / "store", space, LONG)
+    store.endpoint = lambda _: lack
+    memory = store.open()
+    try:
+        with pytest.raises(MemoryFault) as caught:
+            ask(memory)
+    finally:
+        memory.kill()
+    assert caught.value.fault.kind == kind and lack in caught.value.fault.message
+    store.adapter = "tests.support.faulty_backends:FailsToOpen"
+    with pytest.raises(MemoryFault) as caught:
+        store.open()
+    assert (caught.value.fault.kind, caught.value.fault.op) == (kind if lack else "raised", "open")
 
 
 @pytest.mark.parametrize("kind", ["file", "link", "dangling"])

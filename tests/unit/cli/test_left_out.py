@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from click.testing import CliRunner, Result
 
+from harness.backend import client
+from harness.backend.client import MemoryFault
 from harness.cli import commands
 from harness.cli.common import BAD, COULD_NOT_RUN, GOOD
+from harness.model.backend import Fault, FaultKind
 from harness.repo import programs
 from tests.unit.conftest import House
 
@@ -58,6 +62,21 @@ def test_a_check_whose_program_is_nowhere_is_no_wrong_decision(house: House, ask
     done = ask("run", "-b", "none", "-n", "0", "-d", "none", "--out", str(tmp_path / "runs"))
     assert done.exit_code == COULD_NOT_RUN and not (tmp_path / "runs").exists(), done.output
     assert f"{STORY} is left out: its tests need no-such-node, not installed here" in done.stderr
+
+
+@pytest.mark.parametrize(("kind", "says"), [("machine", "run it again"), ("crashed", "leave it out with -b, or")])
+def test_a_backend_that_the_machine_keeps_from_saying_what_it_is_may_do_so_later(
+    house: House, ask: Ask, monkeypatch: pytest.MonkeyPatch, kind: FaultKind, says: str
+) -> None:
+    def fail(*_: object) -> NoReturn:
+        raise MemoryFault(Fault(kind=kind, op="describe", message="its process was killed"), alive=False)
+
+    house.write(house.story)
+    monkeypatch.setattr(client, "describe", fail)
+    done = ask("run", "-b", "notes", "-n", "0", "-d", "none")
+    *_, last = done.stderr.splitlines()
+    assert done.exit_code == COULD_NOT_RUN and f"its process was killed; nothing was played; {says}" in last
+    assert ("--allow" in last) == (kind == "crashed")
 
 
 def test_a_program_of_the_repository_is_for_the_job_to_make(house: House, ask: Ask) -> None:

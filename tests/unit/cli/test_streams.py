@@ -45,13 +45,23 @@ def test_a_working_folder_that_is_gone_is_said(tmp_path: Path) -> None:
 
 
 def test_a_limit_of_our_own_files_is_said_with_what_to_do(tmp_path: Path) -> None:
-    short = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))"
+    short = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (262144, 262144))"
     run = ["run", "-s", "forgotten-runbook", "-b", "none", "-n", "0", "-d", "none", "--out", str(tmp_path)]
     words = [sys.executable, "-c", f"{short}; from harness.__main__ import main; main()", *run]
     env = {name: told for name, told in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     env["PYTHONPYCACHEPREFIX"] = str(tmp_path / "compiled")
     done = subprocess.run(words, cwd=paths.ROOT, env=env, capture_output=True, text=True, check=False)
-    (line,) = done.stderr.splitlines()
-    assert done.returncode == 3 and line.endswith("a file has come to the limit of its size: ulimit -f unlimited")
+    *_, line = done.stderr.splitlines()
+    assert done.returncode == 3 and "a file has come to the limit of its size: ulimit -f unlimited" in line
     ours = tmp_path / "compiled" / paths.ROOT.relative_to("/")
-    assert 8192 not in {each.stat().st_size for each in ours.rglob("*.pyc")}, "a module was cut"
+    assert 262144 not in {each.stat().st_size for each in ours.rglob("*.pyc")}, "a module was cut"
+
+
+def test_what_an_encoding_lacks_is_printed_as_an_escape() -> None:
+    program = (
+        "import click; from harness.cli import commands, main; commands.add_command(click.Command('dash', callback="
+        "lambda: print('1 \\u2013 2'))); main()"
+    )
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-c", program, "dash"], cwd=paths.ROOT, env=env, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"1 \\u2013 2\n", b"")

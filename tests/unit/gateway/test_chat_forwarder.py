@@ -7,8 +7,9 @@ import json
 import socket
 import ssl
 import time
+from collections.abc import Callable
 from contextlib import closing
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from urllib.parse import urlsplit
 
 import httpx
@@ -122,12 +123,18 @@ def test_a_setup_that_cannot_work_is_one_line(environ: dict[str, str], says: str
     assert KEY not in str(caught.value)
 
 
-@pytest.mark.parametrize("today", [date.today(), datetime.now(UTC).date()])
-def test_today_is_the_day_of_the_story_for_a_model_inside(upstream: FakeUpstream, today: date) -> None:
+@pytest.mark.parametrize(
+    "find_today", [date.today, lambda: datetime.now(UTC).date(), lambda: date.today() - timedelta(days=1)]
+)
+def test_today_is_the_day_of_the_story_for_a_model_inside(
+    upstream: FakeUpstream, find_today: Callable[[], date]
+) -> None:
+    today = find_today()
     text = f"Today is {today} {today}T10:00Z, not 2024-02-29."
     said = {**ASKED, "messages": [{"role": "user", "content": text}]}
     with Gateway(EmbeddingCache(None, FakeEmbedder()), Forwarder(upstream.url, KEY)) as gateway:
         meter = gateway.register(TRIAL)
+        meter.began |= {today}  # midnight may have passed since, here or there
         for meter.day in (date(2025, 3, 27), None):
             assert ask(gateway, said)[0] == 200
     heard = [body["messages"][0]["content"] for body in upstream.requests if body]

@@ -342,9 +342,9 @@ def test_what_came_from_a_cache_is_counted_where_it_is_soundly_told(details: obj
 
 
 def test_a_count_without_a_cache_is_logged_as_before() -> None:
-    assert "cached" not in ChatCount(1, 11, 3).told()
+    assert "cached" not in ChatCount(1, 11, 3).to_log()
     both = ChatCount(1, 11, 3, cached=6) + ChatCount(1, 5, 1)
-    assert both.told() == {"calls": 2, "prompt": 16, "completion": 4, "counted": 0, "failed": 0, "cached": 6}
+    assert both.to_log() == {"calls": 2, "prompt": 16, "completion": 4, "counted": 0, "failed": 0, "cached": 6}
 
 
 LONG = {"model": "any", "messages": [{"role": "user", "content": "harbor lights " * 3000}]}
@@ -375,6 +375,6 @@ def test_calls_that_were_not_all_read_are_logged() -> None:
     with Gateway(EmbeddingCache(None, FakeEmbedder()), Fake(), Ledger()) as gateway:
         meter = gateway.register(KEY)
         assert ask(gateway, LONG)[0] == ask(gateway, SHORT)[0] == 200
-        assert meter.chat()[""].told() == {
+        assert meter.chat()[""].to_log() == {
             "calls": 2, "prompt": 6009, "completion": 6, "counted": 0, "failed": 0, "short": 1,
         }  # fmt: skip

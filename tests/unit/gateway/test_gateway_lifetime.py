@@ -1,9 +1,16 @@
 from __future__ import annotations
 
+import errno
+import http.client
+import json
+import resource
 import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,6 +20,7 @@ from harness.adapter import Space, embed
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.gateway import Gateway, GatewayError
 from tests.support.fakes import FakeEmbedder
+from tests.support.limits import limited
 
 KEY = "trial-key-1"
 
@@ -36,6 +44,34 @@ def test_two_gateways_side_by_side_and_nothing_left_behind() -> None:
     assert "gateway" not in {thread.name for thread in set(threading.enumerate()) - before}
     with pytest.raises(ConnectionRefusedError):
         embed(space(first), ["text"])
+
+
+def test_a_gateway_that_nobody_can_reach_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = EmbeddingCache(None, FakeEmbedder())
+    with Gateway(cache) as gateway:
+        assert not gateway.find_cut()
+        with monkeypatch.context() as patched:
+            patched.setattr(socket, "create_connection", _fail(TimeoutError("timed out"), gateway.port))
+            assert not gateway.find_cut(), "a client may bring that about"
+            patched.setattr(socket, "create_connection", _fail(TimeoutError("timed out")))
+            assert "cut off (timed out)" in gateway.find_cut(), "no client makes a fresh listener late"
+    assert "Connection refused" in gateway.find_cut()
+    monkeypatch.setattr(socket, "create_connection", _fail(OSError(errno.ENETUNREACH, "Network is unreachable")))
+    with pytest.raises(GatewayError, match="loopback interface"):
+        Gateway(cache).__enter__()
+    assert "gateway" not in {thread.name for thread in threading.enumerate()}
+
+
+def _fail(error: OSError, only: int = 0) -> Callable[..., socket.socket]:
+    """What connects to no port, or not to this one only."""
+    real = socket.create_connection
+
+    def connect(address: tuple[str, int], *more: Any) -> socket.socket:
+        if only in (0, address[1]):
+            raise error
+        return real(address, *more)
+
+    return connect
 
 
 def test_a_process_keeps_its_connection_and_one_that_was_closed_meanwhile_is_opened_anew() -> None:
@@ -65,6 +101,42 @@ def test_a_process_keeps_its_connection_and_one_that_was_closed_meanwhile_is_ope
         embed(place, ["text"])
 
 
+def test_who_holds_many_connections_loses_the_oldest_and_nobody_else_does() -> None:
+    files = len([*Path("/proc/self/fd").iterdir()]) + 400
+    with limited(resource.RLIMIT_NOFILE, files), Gateway(EmbeddingCache(None, FakeEmbedder())) as gateway:
+        gateway.register(KEY)
+        with ExitStack() as stack:
+            other = stack.enter_context(closing(http.client.HTTPConnection("127.0.0.1", gateway.port)))
+            assert ask(other) == 200
+            port = other.sock.getsockname()[1]
+            held = [
+                stack.enter_context(socket.create_connection(("127.0.0.1", gateway.port)))
+                for _ in range(files // 4 + 20)
+            ]
+            fresh = stack.enter_context(closing(http.client.HTTPConnection("127.0.0.1", gateway.port)))
+            assert ask(fresh) == 200, "it came after all of those"
+            assert ask(other) == 200 and other.sock.getsockname()[1] == port, "its connection is the oldest of all"
+            assert [is_open(held[0]), is_open(held[-1])] == [False, True]
+
+
+def ask(link: http.client.HTTPConnection) -> int:
+    body = json.dumps({"input": ["text"]})
+    link.request("POST", "/v1/embeddings", body, {"authorization": f"Bearer {KEY}"})
+    answer = link.getresponse()
+    answer.read()
+    return answer.status
+
+
+def is_open(link: socket.socket) -> bool:
+    link.setblocking(False)
+    try:
+        return link.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except ConnectionError:
+        return False
+
+
 def test_answers_are_not_held_back_by_the_client_s_delayed_ack(monkeypatch: pytest.MonkeyPatch) -> None:
     accepted: list[socket.socket] = []
     accept = socket.socket.accept
@@ -78,10 +150,28 @@ def test_answers_are_not_held_back_by_the_client_s_delayed_ack(monkeypatch: pyte
         gateway.register(KEY)
         monkeypatch.setattr(socket.socket, "accept", noted)
         embed(space(gateway), ["text"])
-        assert len(accepted) == 1
     # dup shares the connection's options; they outlive the server's own descriptor
-    assert accepted[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-    accepted[0].close()
+    assert accepted and all(each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for each in accepted)
+    for each in accepted:
+        each.close()
+
+
+def test_a_connection_that_finds_no_file_left_is_taken_later_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    accept, refused = socket.socket.accept, list[socket.socket]()
+
+    def refuse_once(listener: socket.socket) -> tuple[socket.socket, Any]:
+        if not refused:
+            refused.append(listener)
+            raise OSError(errno.EMFILE, "Too many open files")
+        return accept(listener)
+
+    with Gateway(EmbeddingCache(None, FakeEmbedder())) as gateway:
+        gateway.register(KEY)
+        monkeypatch.setattr(socket.socket, "accept", refuse_once)
+        assert len(embed(space(gateway), ["text"])) == 1 and refused
+    assert not caplog.records
 
 
 def test_missing_server_packages_are_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:

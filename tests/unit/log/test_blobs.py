@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from harness.log.blobs import INLINE, BlobError, Blobs, Ref, pack, unpack
+from harness.log.blobs import INLINE, BlobError, Blobs, Ref, Unwritable, pack, unpack
 
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -118,3 +119,14 @@ def test_what_is_longer_than_it_was_is_not_read_to_its_end(tmp_path: Path) -> No
         whole.truncate(2**40)
     with pytest.raises(BlobError, match="does not hold"):
         blobs.check(ref)
+
+
+def test_a_full_disk_keeps_no_half_blob(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write_bytes(path: Path, data: bytes) -> int:
+        path.touch()
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(Path, "write_bytes", write_bytes)
+    with pytest.raises(Unwritable, match="full"):
+        Blobs(tmp_path).put(b"a diff")
+    assert not [each for each in tmp_path.rglob("*") if each.is_file()]

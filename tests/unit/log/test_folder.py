@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from harness.cli import commands
 from harness.log.folder import Folder, FolderError, RunFile, commit
 from harness.machine import leftovers
 from harness.model.scenario import Scenario
@@ -46,6 +49,18 @@ def test_attempts_are_numbered_and_never_overwritten(folder: Folder) -> None:
     assert [path.name.rsplit(".", 2)[1] for path in paths] == ["1", "2", "3"]
     (log,) = folder.logs()[0].values()
     assert log.path == paths[1], "the newest that is closed"
+
+
+def test_a_log_that_cannot_be_read_is_never_left_out_unsaid(folder: Folder) -> None:
+    log = attempt(folder)
+    assert [[*logs] for logs in folder.whole_stories()] == [[log.name.rsplit(".", 2)[0]]]
+    log.unlink()
+    os.mkfifo(log)
+    with pytest.raises(FolderError, match="not a regular file; restore it"):
+        list(folder.whole_stories())
+    for command in (["cost", folder.root], ["calibrate", folder.root], ["export", "spans", folder.root, "spans"]):
+        done = CliRunner().invoke(commands, [str(each) for each in command])
+        assert done.exit_code == 2 and str(log) in done.stderr and not Path("spans").exists()
 
 
 def test_for_the_next_attempt_a_folder_is_listed_once(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:

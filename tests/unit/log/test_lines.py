@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -221,7 +222,6 @@ def _is_a_folder(path: Path) -> None:
         _links,
         _pipes,
         _is_a_folder,
-        Path.unlink,
         lambda path: path.open("ab").write(b"\0"),
         lambda path: os.truncate(path, path.stat().st_size - 9),
         lambda path: path.write_bytes(path.read_bytes().replace(b"alphadeploy", b"omegadeploy")),
@@ -239,7 +239,22 @@ def test_a_log_that_something_else_wrote_to_is_a_failed_trial(tmp_path: Path, fo
     assert log.closed is not None and log.closed.status == "failed" and len(log.events) == 2 and log.sealed
     assert log.closed.fault is not None and (log.closed.fault.kind, log.closed.fault.op) == ("breach", "log")
     assert "something else wrote to its log" in log.closed.fault.message
-    assert os.path.lexists(path.with_suffix(".forged")) == (forge is not Path.unlink)
+    assert os.path.lexists(path.with_suffix(".forged"))
+
+
+@pytest.mark.parametrize("remove", [Path.unlink, lambda path: shutil.rmtree(path.parent)])
+def test_a_log_that_was_removed_is_nobodys_fault_and_played_again(
+    tmp_path: Path, remove: Callable[[Path], object]
+) -> None:
+    tape, path = Tape(tmp_path), tmp_path / "logs" / "one.1.jsonl"
+    with Writer(path) as writer:
+        writer.append(tape.events[0])
+        remove(path)
+        writer.append(Closed(status="complete"))
+    log = read(path, tape.blobs)
+    assert log.sealed and not log.final and log.closed and log.closed.fault and log.closed.fault.kind == "machine"
+    assert log.closed.fault.message == "its log was removed while it was played; --resume plays it again"
+    assert not path.with_suffix(".forged").exists()
 
 
 def test_a_blob_whose_place_holds_something_else_is_written_again(tmp_path: Path) -> None:

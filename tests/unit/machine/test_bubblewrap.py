@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from harness.machine import bubblewrap
+from harness.machine import bubblewrap, containment, processes
 from harness.machine.processes import Killed
 
 KILLED = "kill -9 $$"
+STOPPED = "kill -STOP $$"
 
 
 @pytest.fixture
@@ -37,3 +39,14 @@ def test_one_that_is_killed_each_time_is_not_taken_for_one_that_is_not_there(pro
     program.write_text(f"#!/bin/sh\n{script}\n")
     with pytest.raises(Killed, match="bubblewrap, which contains commands, was killed or stood still"):
         bubblewrap.is_available.__wrapped__()
+
+
+@pytest.mark.parametrize("script", [KILLED, STOPPED])
+def test_a_probe_of_namespaces_that_gets_no_answer_says_so(
+    program: Path, monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
+    monkeypatch.setattr(processes, "PROBE_SECONDS", 0.2)
+    monkeypatch.setattr(sys, "executable", str(program))
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    with pytest.raises(Killed, match="a look at what contains children was killed or stood still"):
+        containment.has_namespaces.__wrapped__()

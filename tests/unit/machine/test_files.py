@@ -37,6 +37,22 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path, made: Callable[[Path
         files.read(tmp_path / "odd", 10)
 
 
+def test_a_file_that_keeps_its_reader_waiting_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As /proc/kmsg does, which only the superuser may open: a pipe that is a regular file to `stat`."""
+    os.mkfifo(tmp_path / "odd")
+    writer = os.open(tmp_path / "odd", os.O_RDWR)
+    (tmp_path / "plain").touch()
+    plain = (tmp_path / "plain").stat()
+    monkeypatch.setattr(os, "fstat", lambda _: plain)
+    try:
+        with pytest.raises(OSError, match="not a regular file"):
+            files.read(tmp_path / "odd", 10)
+    finally:
+        os.close(writer)
+
+
 @pytest.mark.parametrize("made", [os.mkfifo, lambda path: path.symlink_to("/dev/null"), Path.mkdir])
 def test_what_is_no_file_is_never_written_over(tmp_path: Path, made: Callable[[Path], object]) -> None:
     place = tmp_path / "odd"

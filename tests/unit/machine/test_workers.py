@@ -10,9 +10,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from multiprocessing import active_children
+from multiprocessing import active_children, forkserver
 from pathlib import Path
 
 import pytest
@@ -30,8 +30,26 @@ def kill(victim: bool) -> bool:
 
 
 def test_a_process_that_is_killed_ends_the_work_with_one_line() -> None:
-    with pytest.raises(Killed, match=r"one of 2 processes was killed; with little memory, try --jobs 1"):
+    with pytest.raises(Killed, match="a process of coldwarm was killed from outside, perhaps for lack of memory"):
         list(map_parts(kill, [False, True, False], 2))
+
+
+def test_the_server_that_starts_processes_is_noticed_if_it_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is stopped first, so that it has taken no request when it is killed."""
+    read: Callable[[int], int] = forkserver.read_signed
+    assert list(map_parts(kill, [False, False], 2)) == [False, False]
+    server: int = forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined]
+    os.kill(server, signal.SIGSTOP)
+
+    def read_late(file: int) -> int:
+        with suppress(ProcessLookupError):
+            os.kill(server, signal.SIGKILL)
+        return read(file)
+
+    monkeypatch.setattr(forkserver, "read_signed", read_late)
+    with pytest.raises(Killed, match="a process of coldwarm was killed from outside"):
+        list(map_parts(kill, [False, False], 2))
+    assert not active_children()
 
 
 def test_a_process_that_is_killed_while_others_are_started_is_not_waited_for() -> None:
@@ -206,7 +224,7 @@ def test_one_process_is_this_one_unless_it_is_to_be_apart() -> None:
     (first, one), (second, other) = map_parts(whose, ["a", "b"], 1, apart=True)
     assert (first, second) == ("a", "b") and one == other != os.getpid()
     assert not [*map_parts(whose, [], 1, apart=True)]
-    with pytest.raises(Killed, match="its process was killed, perhaps for lack of memory"):
+    with pytest.raises(Killed, match="a process of coldwarm was killed"):
         list(map_parts(kill, [True], 1, apart=True))
 
 

@@ -190,6 +190,32 @@ def test_where_the_chat_model_did_not_answer_memory_can_have_done_no_harm(
     assert counts(measures(tape.log(), *beside)["harm"]) == harm
 
 
+KILLED, ENDED = (asked("", "acted"),), (asked("", "acted"), asked("", "finished"))
+
+
+@pytest.mark.parametrize(
+    ("calls", "right", "stale", "harm"), [(ENDED, (3, 4), (1, 2), (1, 4)), (KILLED, (2, 4), (1, 2), (1, 3))]
+)
+def test_what_a_job_that_was_not_ended_left_right_is_not_right_and_what_is_stale_stays_so(
+    tmp_path: Path, calls: Sequence[ModelCall], right: tuple[int, int], stale: tuple[int, int], harm: tuple[int, int]
+) -> None:
+    tape = Tape(tmp_path, reader="chat").played().work("drill", {"tool": "betadeploy", "port": "8123"})
+    by_model(tape.work("order", {"tool": "alphadeploy", "port": "8123"}), *calls)
+    beside = [cold(tmp_path, "betadeploy", reader="chat"), *controls(tmp_path, reader="chat")]
+    found = measures(tape.log(), *beside)
+    assert (counts(found["decisions_right"]), counts(found["stale_use"])) == (right, stale)
+    assert counts(found["harm"]) == harm and found["net"].value == right[0] / 4 - 1  # type: ignore[union-attr]
+
+
+def test_what_a_cold_job_that_was_not_ended_left_right_is_not_right_either(tmp_path: Path) -> None:
+    tape = Tape(tmp_path, reader="chat").played().jobs("betadeploy")
+    alone = Tape(tmp_path, None, reader="chat").work("drill", {"tool": "betadeploy", "port": "8123"}, policy=None)
+    by_model(alone.work("order", {"tool": "betadeploy", "port": "8123"}, policy=None, origin="repo"), *KILLED)
+    log = alone.log()
+    found = measures(tape.log(), log, *controls(tmp_path, reader="chat"))
+    assert counts(measures(log)["decisions_right"]) == (2, 4) and counts(found["help"]) == (2, 2)
+
+
 @pytest.mark.parametrize(("query", "at"), [("How?", 0), ("With what?", 1), (None, 2)])
 def test_a_value_has_the_receipt_of_the_question_that_brought_it(tmp_path: Path, query: str | None, at: int) -> None:
     """Of several that were asked for one decision; the last one, if the reader does not say."""

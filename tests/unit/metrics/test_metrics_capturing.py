@@ -1,4 +1,4 @@
-"""What a capture makes of sessions, by what is listed after each: kept, cut, merged, made up, stale, sourced."""
+"""What a capture makes of sessions, by what is listed after each: kept, cut, merged, made up, stale, sourced, dated."""
 
 from __future__ import annotations
 
@@ -74,6 +74,15 @@ def test_a_source_is_the_session_that_told_it_or_one_of_its_messages(tmp_path: P
     assert counts(named("first")["sourced"]) == counts(named("first#1")["sourced"]) == (1, 3)
     assert counts(named("second#1")["sourced"]) == (0, 3)
     assert heard(tmp_path, [OLD], [NEW], unsupported=["source"])["sourced"].status == "unsupported"
+
+
+def test_a_date_is_right_within_a_day_of_the_session(tmp_path: Path) -> None:
+    def dated(first: str | None) -> tuple[float | None, int | None]:
+        return counts(heard(tmp_path, [hit(OLD, created=first)], [hit(NEW, created="2025-02-11T08:59:00Z")])["dated"])
+
+    assert dated("2025-01-10") == dated("2025-01-09T23:00:00-10:00") == (2, 2)
+    assert dated("2025-02-10T09:00:00Z") == dated("2025-01-11T09:00:01Z") == dated("soon") == dated(None) == (1, 2)
+    assert heard(tmp_path, [OLD], [NEW], unsupported=["created"])["dated"].status == "unsupported"
 
 
 def test_listings_of_several_scopes_after_a_session_are_one_look(tmp_path: Path) -> None:

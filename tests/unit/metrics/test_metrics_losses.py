@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.adapter import Hit, Item, Message, Scope, Source
-from harness.log.events import Changed, Retired, Wrote
+from harness.log.calls import ModelCall
+from harness.log.events import Changed, Retired, Worked, Wrote
 from harness.log.parts import Written
 from harness.metrics import score
 from harness.metrics.losses import METRICS, STAGES
@@ -73,6 +74,16 @@ def lost(tape: Tape, policy: str = "trusting") -> dict[str, tuple[str, ...]]:
 def test_what_was_told_and_is_in_no_memory_was_not_captured(tmp_path: Path) -> None:
     tape = capture(capture(native(tmp_path), "first", OLD), "second")
     assert lost(decide(tape, OLD)) == {"uncaptured": ("L4",)}
+
+
+def test_what_was_right_in_a_job_that_was_not_ended_no_memory_lost(tmp_path: Path) -> None:
+    tape = decide(capture(capture(native(tmp_path), "first", OLD), "second", NEW), NEW, value="betadeploy")
+    killed = (ModelCall(decision="", prompt="Do it.", outcome="timed-out", why="ended: 2 s are used up"),)
+    tape.events = [
+        each.model_copy(update={"calls": killed}) if isinstance(each, Worked) and each.job == "order" else each
+        for each in tape.events
+    ]
+    assert {name: len(lines) for name, lines in lost(tape).items()} == {"elsewhere": 2}
 
 
 def test_what_nobody_had_told_is_lost_by_no_capture(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from harness.log.events import Event, Metered, Sought, Worked
 from harness.log.transcript import Called, Ended, Handled, Looked, Op
 from harness.metrics import faults, score
 from harness.metrics.trust.burst import Bursts
-from harness.metrics.trust.durability import is_looked_at
 from harness.metrics.trust.keeping import undeclared_bytes
+from harness.metrics.trust.kills import is_looked_at
 from harness.metrics.trust.reach import Reach
 from harness.metrics.trust.rollback import METRICS as ROLLBACK
 from harness.metrics.trust.rollback import RESTORED, RollbackView

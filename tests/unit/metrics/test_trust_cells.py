@@ -14,7 +14,7 @@ from harness.metrics import trust
 from harness.model.backend import Fault
 from harness.model.cells import TrustCell
 from harness.model.drill import DrillName, Piece, Plan
-from harness.model.sequence import Said, Step
+from harness.model.sequence import Answer, Step
 from harness.model.trial import NotMeasured
 from tests.support.measures import counts
 from tests.support.transcripts import transcript
@@ -51,7 +51,10 @@ def test_a_cell_names_its_transcript_by_digest_and_one_without_says_so(tmp_path:
 
 def test_only_the_drill_of_promises_tells_of_a_broken_one(tmp_path: Path) -> None:
     steps = (Step(op="remember", scope=HOME), Step(op="entries", scope=HOME))
-    events = [Tried(sequences=1, calls=2), Broke(steps=steps, answers=(Said(value=[{"ids": ["m1"]}]), Said(value=[])))]
+    events = [
+        Tried(sequences=1, calls=2),
+        Broke(steps=steps, answers=(Answer(value=[{"ids": ["m1"]}]), Answer(value=[]))),
+    ]
     told = score(tmp_path / "promises", events, "promises").promise
     assert told is not None and "m1" in told.says
     assert score(tmp_path / "keeping", events).promise is None

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from harness.adapter import Item, Scope, Source, to_wire
 from harness.log.events import Event
 from harness.log.transcript import Called, Ended, Handled
@@ -17,8 +19,8 @@ from tests.support.drill_player import measured
 from tests.support.measures import counts, unanswered
 from tests.support.transcripts import transcript
 
-TWINS = {"new": "old"}
-SOURCES = {name: Source(path=f"{name}.md") for name in ("one", "two")}
+TWINS = {"new": "old", "turn": "two"}
+SOURCES = {name: Source(path=f"{name}.md") for name in ("one", "two", "new", "turn")}
 GONE = Fault(kind="crashed", op="recall", message="gone")
 CRASH = Fault(kind="crashed", op="open", message="database disk image is malformed")
 
@@ -36,7 +38,7 @@ PLAN = Plan(
             canary=f"cw{name}",
             twin=TWINS.get(name),
         )
-        for name in ("one", "two", "three", "old", "new", "air", "airy")
+        for name in ("one", "two", "three", "old", "new", "air", "airy", "turn")
     )
 )
 
@@ -247,6 +249,43 @@ def test_the_first_listing_that_shows_anything_has_to_be_clean_and_before_the_fi
     assert odd.measures(tmp_path / "odd")["torn_by_kill"].status == "not-applicable"
     late = Tape().write("one").killed("air").listed("one").killed("air").listed("one", "air")
     assert late.measures(tmp_path / "late")["torn_by_kill"].status == "not-applicable"
+
+
+@pytest.mark.parametrize(
+    ("left", "torn"),
+    [
+        ({"two": "two.md"}, None),
+        ({"turn": "turn.md"}, (0, 1)),
+        ({}, (1, 1)),
+        ({"two": "two.md", "turn": "turn.md"}, (1, 1)),
+        ({"turn": ""}, (1, 1)),
+        ({"turn": "two.md"}, (1, 1)),
+        ({"two": "turn.md"}, (1, 1)),
+    ],
+)
+def test_an_update_in_flight_leaves_one_whole_memory(
+    tmp_path: Path, left: dict[str, str], torn: tuple[int, int] | None
+) -> None:
+    tape = Tape().write("two").cited(two="two.md").update("new").cited(two="two.md", new="new.md")
+    tape = tape.killed("turn").cited(new="new.md", **left)
+    found = tape.measures(tmp_path / "found")
+    if torn is None:
+        assert found["torn_by_kill"].status == "not-applicable"
+    else:
+        assert counts(found["torn_by_kill"]) == torn
+    assert found["lost_by_kill"].status == "not-applicable", "what was being updated is not lost"
+
+
+def test_a_store_whose_updates_never_carry_a_source_tears_none(tmp_path: Path) -> None:
+    tape = Tape().write("two").cited(two="two.md").update("new").cited(two="two.md", new="")
+    measures = tape.killed("turn").cited(new="", turn="two.md").measures(tmp_path)
+    assert counts(measures["torn_by_kill"]) == (0, 1)
+    assert measures["sources_lost_by_kill"].status == "not-applicable"
+
+
+def test_the_source_of_an_update_is_lost_by_a_kill(tmp_path: Path) -> None:
+    tape = Tape().write("old").listed("old").update("new").cited(new="new.md").killed().cited(new="")
+    assert counts(tape.measures(tmp_path)["sources_lost_by_kill"]) == (1, 1)
 
 
 def test_a_missing_listing_behind_a_kill_counts_as_torn(tmp_path: Path) -> None:

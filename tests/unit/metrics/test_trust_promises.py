@@ -9,7 +9,7 @@ import pytest
 from harness.log.transcript import Broke, Tried
 from harness.metrics.trust.promises import METRICS, find_promise
 from harness.model.drill import Plan
-from harness.model.sequence import Said, Step
+from harness.model.sequence import Answer, Step
 from harness.model.trial import NotMeasured
 from tests.support.drill_player import measured
 from tests.support.measures import counts
@@ -22,7 +22,7 @@ def test_a_sequence_whose_answers_keep_the_contract_breaks_no_promise(tmp_path: 
     """A later version may know better than the one that logged it: its figure is neither 0 nor 1."""
     steps = (Step(op="entries"),)
     for name, answer in (("right", []), ("wrong", [STRAY])):
-        events = [Tried(sequences=3, calls=7), Broke(steps=steps, answers=(Said(value=answer),))]
+        events = [Tried(sequences=3, calls=7), Broke(steps=steps, answers=(Answer(value=answer),))]
         told = transcript(tmp_path / name, Plan(pieces=()), events, drill="promises")
         found, promise = measured(METRICS, told)["broken_promises"], find_promise(told)
         if name == "wrong":

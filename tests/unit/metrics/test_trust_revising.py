@@ -84,7 +84,7 @@ def test_who_changes_nothing_is_not_asked_and_an_older_log_says_so(tmp_path: Pat
     some = read(tmp_path / "some", heirs, lacks=("update",))
     assert counts(revising.last_text_served(some)) == (1, 1)
     older = revising.last_text_served(read(tmp_path / "older", [], Plan(pieces=())))
-    assert older == NotMeasured(status="not-applicable", reason="no text was changed several times")
+    assert older == NotMeasured(status="not-applicable", reason="no text was changed")
 
 
 def test_a_text_that_was_not_asked_for_leaves_it_open(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ CLOSED: dict[str, tuple[Make, str]] = {
     "a pipe as an object": (_block("objects/ab/" + "c" * 38), "is a pipe or a device"),
     "a pipe as a branch": (_block("refs/heads/trunk"), "its HEAD names no commit"),
     "a device as a branch": (_block("refs/heads/trunk", "/dev/zero"), "its HEAD names no commit"),
-    "a pipe as HEAD": (_block("HEAD"), "is no git repository"),
+    "a pipe as HEAD": (_block("HEAD"), "its HEAD names no commit"),
     "a pipe as configuration": (_block("config"), "config: cannot be read: not a regular file|not a regular file"),
     "a branch without commits": (_point(b"ref: refs/heads/none\n"), "its HEAD names no commit"),
     "a HEAD that leads out": (_point(b"ref: ../../../secret\n"), "its HEAD names no commit"),

@@ -61,7 +61,7 @@ FOUND: tuple[tuple[str, str, str, str, str, str], ...] = (
     ("shop/open.go", "package shop\n\nfunc {}(lane string) string {{\n", "OpenLane", "BeginLane", "name", "takes lane"),
     ("shop/use.py", "from {} import open_lane\n", "shop.old_lanes", "shop.new_lanes", "place", "open_lane"),
     ("shop/use.ts", "import {{ openLane }} from './{}'\n", "old-lanes", "new-lanes", "place", "openLane"),
-    ("README.md", GUIDE, "make check", "pytest -n auto", "command", "Test it"),
+    ("README.md", GUIDE, "make check", "make lanes", "command", "Test it"),
     ("USAGE.md", "# Use\n\nSay `shop {}` to leave fast.\n", "--fast-lane", "--quick", "flag", "to leave fast"),
     ("docs/lanes.md", "# Lanes\n\nThe lanes are read from `{}` first.\n", "lanes.json", "quays.toml", "text", "first"),
     ("docs/adr/0003-lanes.md", RECORD, "Accepted", "Superseded by ADR 7", "record", "record 0003-lanes"),

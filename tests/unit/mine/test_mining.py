@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,13 +12,14 @@ from click.testing import CliRunner
 
 from harness.cli.mine import mine
 from harness.log.parts import Check
-from harness.mine import exclusions, mining, review_page, shapes, tested
+from harness.mine import exclusions, mining, review_page, shapes, stories, tested
 from harness.mine.mining import MineError
 from harness.repo.names import find_head
 from harness.repo.series import FixtureError
 from harness.selftest import suite
 from tasks import loader
 from tests.support.foreign import Foreign, live
+from tests.support.recorded_sessions import KEY
 
 
 def run(*words: str | Path) -> tuple[int, str]:
@@ -84,6 +87,39 @@ def test_a_page_shows_both_lines_and_remembers_what_was_dropped(foreign: Foreign
     assert f'data-id="{lane.id}" data-judged="drop"' in page.read_text(), "it can be taken back"
 
 
+HIDDEN = (
+    ("a.yaml", "password: {}\n", ("harb0ur-master", "harb0ur-keeper")),
+    ("a.yaml", "env:\n- name: DB_PASSWORD\n  value: {}\n", ("harb0ur-master", "harb0ur-keeper")),
+    ("a.env", "QUAY_TOKEN={}\n", ("harb0ur-master", "harb0ur-keeper")),
+    ("a.toml", 'lane = "{}"\n', (f"{KEY}0", f"{KEY}1")),
+    ("a.py", 'LANE = "{}"\nprint(LANE)\n', ("harborline", KEY)),
+    ("a.toml", 'api = "db://mira:{}@db.example.com"\n', ("harb0ur/master", "harb0ur@keeper")),
+)
+
+
+@pytest.mark.parametrize(("file", "text", "values"), HIDDEN)
+def test_a_secret_is_no_candidate(
+    foreign: Foreign, tmp_path: Path, file: str, text: str, values: tuple[str, str]
+) -> None:
+    for value in values:
+        foreign.commit(
+            {file: text.format(value), "b.toml": f'quay = "{value[::-1].upper()}"\n', "README.md": "QUAY_TOKEN\n"}
+        )
+    found = mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+    assert [each.file for each in found.candidates] == ["b.toml"] and found.reasons["a secret"] == 1
+
+
+def test_the_page_shows_no_secret_beside_a_value(foreign: Foreign, tmp_path: Path) -> None:
+    for lane in ("harborline", "kestrelway"):
+        foreign.commit(
+            {"a.toml": f'[shop]\nkey = "{KEY}"\nlane = "{lane}"\npassword = "harb0ur-master"\n'}, subject=f"Not {KEY}"
+        )
+    assert run(foreign.path, "--review", tmp_path / "page.html")[0] == 0
+    shown = (tmp_path / "page.html").read_text()
+    assert "kestrelway" in shown and "password = " in shown
+    assert KEY not in shown and "harb0ur-master" not in shown
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"candidates": 3}', '{"candidates": {"a": "perhaps"}}', "\x00"])
 def test_a_file_that_is_no_decisions_is_one_line(text: str, tmp_path: Path) -> None:
     (tmp_path / "decisions.json").write_text(text)
@@ -105,6 +141,23 @@ def test_one_commit_or_nothing_to_mine_is_one_line(foreign: Foreign, tmp_path: P
     code, said = run(foreign.path, "--to", tmp_path / "suite")
     assert code == 2 and "nothing to mine" in said and not (tmp_path / "suite").exists()
     assert not [each for each in tmp_path.iterdir() if each.name.startswith(".suite")]
+
+
+@pytest.mark.parametrize(
+    ("file", "words", "says"),
+    [
+        ("lane.toml", ["--commits", "1"], "read more of the history with --commits"),
+        ("lane.toml", [], "name a repository with more history"),
+        (".github/workflows/ci.yml", [], "take those, too, with --min-worth 1"),
+    ],
+)
+def test_what_may_bring_more_is_advised(
+    foreign: Foreign, tmp_path: Path, file: str, words: list[str], says: str
+) -> None:
+    for lane in ("harborline", "kestrelway", "finchgate"):
+        foreign.commit({"lane.toml": 'lane = "quay"\n', file: f'lane: "{lane}"\n'})
+    code, said = run(foreign.path, "--to", tmp_path / "suite", *words)
+    assert code == 2 and said.endswith(f"); {says}\n")
 
 
 def test_an_empty_repository_has_no_commit(foreign: Foreign) -> None:
@@ -375,6 +428,23 @@ def test_what_goes_before_the_others_change_is_told_in_another_story(foreign: Fo
     assert run(foreign.path, "--to", tmp_path / "suite")[0] == 0
     told = [file.read_text() for file in loader.find(tmp_path / "suite")]
     assert len(told) == 2 and ["kestrelway-lane_early" in each for each in told].count(True) == 1
+
+
+def test_what_never_holds_makes_room_for_what_does(
+    foreign: Foreign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for turn in range(2):
+        for at in range(5):
+            foreign.commit({f"{at}.toml": f'lane{at} = "{["harborline", "kestrelway"][turn]}{at}"\n'})
+    found = mining.search(str(foreign.path), None, 99, {}, tmp_path / "cache")
+    bad = found.candidates[0].what
+
+    def find_wrong(_repo: object, _scenario: object, chains: Sequence[stories.Chained]) -> set[str]:
+        return {each.name for each in chains if each.candidate.what == bad}
+
+    monkeypatch.setattr(stories, "find_wrong", find_wrong)
+    (story,) = mining.list_stories(found, 9, 1, Counter())
+    assert found.candidates[0].id not in story.used and len(story.used) == 3
 
 
 def test_two_things_of_one_name_are_never_in_one_story(foreign: Foreign, tmp_path: Path) -> None:

@@ -100,11 +100,40 @@ def test_several_values_in_a_list_are_asked_for_in_the_plural() -> None:
     assert found is not None and found.asks == "Which platforms does os of build name"
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "old", "new"),
+    [
+        ("AGENTS.md", "- Run curl only if `{}` exits with an exit code.", "make lane", "make quay"),
+        ("AGENTS.md", "Install the package `{}` before you start.", "lane-core", "quay-core"),
+        ("a.yml", "do:\n  - 'echo \"position: {}\" >> lanes.md'", "one-lane", "two-lanes"),
+    ],
+)
+def test_no_question_cuts_a_value_out_of_a_sentence_or_of_what_a_shell_says(
+    foreign: Foreign, tmp_path: Path, file: str, text: str, old: str, new: str
+) -> None:
+    for value in (old, new):
+        foreign.commit({file: text.format(value) + "\n"})
+    with pytest.raises(MineError, match="nothing that a question could call it by: 1"):
+        mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+
+
 def test_of_several_commands_below_one_heading_none_is_asked_for(foreign: Foreign, tmp_path: Path) -> None:
     for value in ("lane", "quay"):
         foreign.commit({"README.md": f"# Tests\n\n    make {value}\n    make berth\n"})
     with pytest.raises(MineError, match="nothing that a question could call it by: 1"):
         mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+
+
+def test_a_command_that_another_program_runs_by_now_is_not_asked_for_by_its_name(
+    foreign: Foreign, tmp_path: Path
+) -> None:
+    for value in ("npm run build-all", "bun run build-all"):
+        foreign.commit({"README.md": f"# Builds\n\n    {value}\n"})
+    with pytest.raises(MineError, match="nothing that a question could call it by: 1"):
+        mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+    foreign.commit({"README.md": "# Builds\n\n    bun run build-most\n"})
+    (found,) = mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache").candidates
+    assert [stand.value for stand in found.stands] == ["bun run build-all", "bun run build-most"]
 
 
 def test_a_chain_is_called_by_the_words_of_its_name(foreign: Foreign, tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_a_number_that_its_own_file_alone_reads_is_seen_by_who_works_there(forei
             "web.yaml",
             "api: db://ada:lane@one.example.com",
             "api: db://ada:lane@two.example.com",
-            "password in an address",
+            "a secret",
         ),
         ("web.yaml", 'tag: "{{.Lane}}-1"', 'tag: "{{.Quay}}-1"', "expression"),
         ("web.yaml", "row: <b>lane</b>", "row: <b>quay</b>", "markup"),

@@ -241,8 +241,8 @@ def test_a_call_that_came_to_nothing_ends_the_job_with_its_receipt(story: Story,
     assert acting._is_unanswered(View(Record(log), "model"), next(iter(Record(log).find_decided("model"))))
 
 
-def test_what_was_done_before_a_fault_is_judged(story: Story, tmp_path: Path) -> None:
-    assert verdict(play(story, tmp_path, ("edit", EDIT), FAULTS["a rate limit"][0])) == "right"
+def test_what_was_right_before_a_fault_is_unfinished(story: Story, tmp_path: Path) -> None:
+    assert verdict(play(story, tmp_path, ("edit", EDIT), FAULTS["a rate limit"][0])) == "unfinished"
 
 
 @pytest.mark.parametrize("said", ["", "Let me think about that for a while."])

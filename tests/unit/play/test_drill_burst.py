@@ -57,7 +57,9 @@ def test_two_processes_share_the_last_burst_and_a_third_looks(sound: Transcript)
 def test_a_fault_of_writes_in_flight_is_flagged_by_its_own_measure(tmp_path: Path, fault: str, flagged: str) -> None:
     found = measured(METRICS, drilled(tmp_path, DRILL, f"{PLANTED}:{fault}", SIZE))
     bad = {name for name, measure in found.items() if isinstance(measure, Measured) and measure.value}
-    assert bad == {flagged, f"{flagged}_of_two"}
+    assert bad - {"failing_in_burst", "failing_in_burst_of_two"} == {flagged, f"{flagged}_of_two"}
+    # A file that is read while it is written may be no file of memories at all: then the write fails, too.
+    assert fault == "WritesTheFileItRead" or not {each for each in bad if each.startswith("failing")}
     assert all(found[name].receipts for name in bad)
 
 

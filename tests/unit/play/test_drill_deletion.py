@@ -160,9 +160,12 @@ def test_the_reference_forgets(reference: Transcript) -> None:
 
 def test_the_deletions_as_they_go_over_the_wire(reference: Transcript) -> None:
     forgets = [call for _, call in reference.calls("forget", "deleted")]
-    assert [len(call.about) for call in forgets] == [3, 3, 0]
-    assert [reference.answer(call) for call in forgets] == [[True] * 3, [False, *[True] * 3], [False]]
-    (unknown,) = cast(list[str], forgets[2].request["memory_ids"])
+    assert [len(call.about) for call in forgets] == [3, 3, *[0] * 4]
+    answers = [[True] * 3, [False, *[True] * 3], *[[False]] * 3, []]
+    assert [reference.answer(call) for call in forgets] == answers
+    (unknown,), (empty,), (begun,), none = (cast(list[str], call.request["memory_ids"]) for call in forgets[2:])
+    (bystander, *_) = (reference.ids(call) for _, call in reference.calls("remember") if "same-other-0" in call.about)
+    assert (empty, none) == ("", []) and any(name.startswith(begun) for ids in bystander for name in ids)
     assert cast(list[str], forgets[1].request["memory_ids"])[0] == unknown, "it hides nothing behind it"
     known = {name for _, call in reference.calls("remember") for ids in reference.ids(call) for name in ids}
     assert unknown not in known and {len(name) for name in known} == {len(unknown)}
@@ -171,7 +174,11 @@ def test_the_deletions_as_they_go_over_the_wire(reference: Transcript) -> None:
     assert len(scope.about) == LARGE
     ((line, _),) = reference.calls("snapshot", "before")
     assert line < min(at for at, _ in reference.looks("before")), "what a mark keeps is looked for"
-    assert [call.request["scope"] for call in forgets] == [HOME_NAMED, {**HOME_NAMED, "branch": "main"}, HOME_NAMED]
+    assert [call.request["scope"] for call in forgets] == [
+        HOME_NAMED,
+        {**HOME_NAMED, "branch": "main"},
+        *[HOME_NAMED] * 4,
+    ]
     ((_, late),) = reference.calls("update", "too late")
     assert late.about == forgets[0].about[:1] and reference.ids(late) == ((),), "nothing is there to be changed"
     assert [len(call.about) for _, call in reference.calls("update", "deleted")] == [2] * 3

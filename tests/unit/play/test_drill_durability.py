@@ -37,8 +37,10 @@ def test_a_plan_is_the_same_again_and_its_memories_are_told_apart(size: int, see
     assert made == plan(size, seed)
     assert len({piece.canary for piece in made.pieces}) == len({p.item.text for p in made.pieces}) == len(made.pieces)
     assert all(piece.item.text.endswith(f" {piece.canary}") for piece in made.pieces)
-    assert len(made.of("kept", "listed", "air")) == max(size, SMALLEST) + 1
-    assert all(made.by_name[piece.twin or ""].role == "kept" for piece in made.of("new"))
+    writes = [piece for piece in made.of("kept", "listed", "air") if not piece.twin]
+    assert len(writes) == max(size, SMALLEST) + 1
+    updates = [*made.of("new"), *(piece for piece in made.of("air") if piece.twin)]
+    assert all(made.by_name[piece.twin or ""].role == "kept" for piece in updates)
 
 
 @given(st.integers(1, 300), st.integers(0, 5))
@@ -48,7 +50,7 @@ def test_half_of_the_rounds_are_killed_with_a_write_in_the_air(size: int, seed: 
     assert sum(bool(each.air) for each in schedule) == len(schedule) // 2
     for each in schedule:
         assert len(each.batches) >= 2 and all(each.batches), "something to look at, and something behind the look"
-        assert bool(each.seconds) == bool(each.air) and each.seconds < 0.05
+        assert bool(each.seconds) == bool(each.air) and each.seconds < 0.2
 
 
 def test_seeds_draw_other_moments() -> None:

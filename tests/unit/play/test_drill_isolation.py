@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from harness.adapter import Item, Scope, applies
 from harness.log.transcript import Called, Drilled, Ended, Handled, Transcript
-from harness.metrics.trust.isolation import FAMILIES, METRICS
+from harness.metrics.trust.isolation import LIKENESSES, METRICS
 from harness.model.drill import Piece
 from harness.model.trial import Measured, NotMeasured
 from harness.play.drills import scopes
@@ -171,7 +171,7 @@ def test_a_leak_is_flagged_by_its_own_measures(
 @pytest.mark.slow
 def test_what_is_not_told_apart_at_all_is_named_as_that(tmp_path: Path) -> None:
     found = measured(METRICS, drilled(tmp_path, DRILL, "harness.selftest.planted.isolation:KeepsNothingApart", SIZE))
-    narrow = {name: found[f"leaks_by_{name}"] for name in FAMILIES if name != "part"}
+    narrow = {name: found[f"leaks_by_{name}"] for name in LIKENESSES if name != "part"}
     assert number(found["leaks_by_part"]) == 1.0
     for measure in narrow.values():
         assert isinstance(measure, NotMeasured) and measure.status == "not-applicable"

@@ -56,7 +56,7 @@ def test_a_mark_is_restored_twice_by_two_processes(sound: Transcript) -> None:
     compacted = ["closed", "compacted", "opened"]
     twice = ["remember", "restore", *compacted, "remember", "restore", "killed", "opened", "closed"]
     several = ["opened", *["remember", "snapshot"] * 4, "restore", "restore", "closed", "opened", "restore", "restore"]
-    anew = ["remember", "snapshot", "snapshot", *["restore"] * 3]
+    anew = ["remember", "snapshot", "snapshot", "restore", "restore", "remember", "restore"]
     forgotten = ["forget", *["restore"] * 6]
     assert story == [*incident, *twice, *several, *anew, *forgotten, "closed"]
 
@@ -67,6 +67,7 @@ def test_a_mark_is_restored_twice_by_two_processes(sound: Transcript) -> None:
     [
         ("RestoresNothing", {"restored_exactly", "restored_probes", "left_after_restore", "lost_by_restore",
                              "good_lost_by_restore", "other_scopes_restored", "marks_restored"}),
+        ("SkipsWhatARestoreTookAway", {"lost_by_restore"}),
         ("ResurrectsOnRestore", {"restored_exactly", "resurrected_by_restore", "other_scopes_restored"}),
     ],
 )  # fmt: skip

@@ -142,7 +142,7 @@ def test_after_each_capture_it_is_listed_what_changed(keyring: Stage, host: Fake
     assert held.keys() - deleted == host.items.keys() and all(
         host.items[each].text == held[each] for each in host.items
     )
-    kept = capturing.kept(View(record))
+    kept = capturing.facts_kept(View(record))
     assert isinstance(kept, Measured) and (kept.hits or 0) > 0
 
 
@@ -166,7 +166,7 @@ def test_what_a_failed_capture_was_told_is_not_captured(kind: FaultKind, keyring
     log = keyring.play(tmp_path, host, feed="native")
     (failed, *_), view = log.of(Wrote), View(Record(log))
     told = next(each for each in capturing.find_captured(view.record) if each.line == failed[0]).told
-    found = capturing.kept(view)
+    found = capturing.facts_kept(view)
     assert isinstance(found, Measured) and told and found.receipts.count(f"L{failed[0]}") == len(told)
 
 
@@ -180,7 +180,7 @@ def test_a_session_that_is_handed_over_twice_is_no_fault(keyring: Stage, tmp_pat
     log = keyring.play(tmp_path, host, feed="native")
     assert log.closed is not None and log.closed.status == "complete"
     once = keyring.play(tmp_path / "once", FakeHost(tmp_path / "other", memory=FakeCapturing), feed="native")
-    kept, twice = (capturing.kept(View(Record(each))) for each in (once, log))
+    kept, twice = (capturing.facts_kept(View(Record(each))) for each in (once, log))
     assert isinstance(kept, Measured) and isinstance(twice, Measured) and kept.hits == twice.hits
 
 

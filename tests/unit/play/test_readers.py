@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.adapter import Hit, Source
 from harness.log.events import Recalled, Worked
 from harness.play import readers
-from harness.play.readers import Reader, ReaderError
+from harness.play.readers import Reader, ReaderError, render
 from tests.support.curious_reader import Breaking, Curious, Silent, Stubborn
 from tests.support.fakes import FakeHost
 from tests.support.story_player import Stage
@@ -80,3 +81,9 @@ def test_what_is_no_reader_is_one_line(name: str, why: str) -> None:
     with pytest.raises(ReaderError, match=why) as caught:
         readers.find(name)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("line", "shown"), [(3, "a.md:3 @ 1a2b3c4"), (None, "a.md @ 1a2b3c4")])
+def test_a_source_is_shown_as_far_as_it_goes(line: int | None, shown: str) -> None:
+    hit = Hit("m1", "the queue is redis", source=Source("1a2b3c4d", "a.md", line))
+    assert render(hit.text, hit) == f"- the queue is redis ({shown})"

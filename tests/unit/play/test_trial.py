@@ -13,6 +13,7 @@ import pytest
 
 from harness.backend import client
 from harness.backend.registry import ORACLES, AdapterEntry
+from harness.gateway.gateway import Gateway
 from harness.gateway.meter import Budget
 from harness.log.events import Closed, Worked
 from harness.log.reader import read
@@ -107,6 +108,21 @@ def test_the_identity_of_a_trial_is_known_without_playing_it(
     edited = {**playables, "notes": replace(playables["notes"], source="another")}
     others = [compute_identity(each, replace(settings, playables=edited)) for each in both]
     assert [same == other for same, other in zip(told, others, strict=True)] == [True, True, False, False]
+
+
+def test_a_trial_at_whose_end_nobody_reaches_the_gateway_is_played_again(
+    story: Story, playables: dict[str, Playable], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Gateway, "find_cut", lambda _: "")  # as it was when the trials began
+    settings = Settings(tmp_path, playables, {story.scenario.id: story}, FakeEmbedder)
+    with Environment(settings) as environment:
+        monkeypatch.setattr(Gateway, "find_cut", lambda _: "the gateway is cut off")
+        told = read(play_trial(trial(story, "notes", noise=0), environment), environment.blobs)
+        drilled = read_transcript(play_trial(DRILL, environment), environment.blobs)
+    for ending in (told.closed, drilled.ended):
+        assert ending and ending.fault and (ending.status, ending.fault.kind) == ("failed", "machine")
+        assert ending.fault.message == "the gateway is cut off; --resume plays it again"
+    assert not told.final and not drilled.final
 
 
 def test_a_kept_store_gets_the_name_of_its_trial(story: Story, playables: dict[str, Playable], tmp_path: Path) -> None:

@@ -21,9 +21,10 @@ from hypothesis import strategies as st
 from harness import cli, metrics, paths
 from harness.cli import common
 from harness.gateway.embedder import EmbedderError
+from harness.gateway.gateway import Gateway, GatewayError
 from harness.log.blobs import Blobs, Unwritable
 from harness.log.events import Closed, Sought
-from harness.log.folder import commit
+from harness.log.folder import Folder, commit
 from harness.log.lines import Writer
 from harness.log.reader import read
 from harness.machine import git, leftovers, shortage
@@ -121,7 +122,7 @@ def test_a_log_at_the_limit_of_file_sizes_says_so(tmp_path: Path) -> None:
     [
         (OSError(errno.EFBIG, "File too large"), "ulimit -f"),
         (OSError(errno.ENOSPC, "No space left on device"), "make room"),
-        (OSError(errno.EROFS, "Read-only file system"), "Read-only file system"),
+        (OSError(errno.EROFS, "Read-only file system"), "the file system is read-only: mount it for writing"),
         (OSError("torn"), "torn"),
     ],
 )
@@ -191,7 +192,7 @@ def nest(top: Path, depth: int) -> None:
 @pytest.mark.parametrize(
     ("error", "says"),
     [
-        (OSError(30, "Read-only file system", "/runs/one"), "coldwarm: /runs/one: Read-only file system"),
+        (OSError(30, "Read-only file system", "/runs/one"), "coldwarm: /runs/one: the file system is read-only"),
         (RecursionError("too deep\nby far"), "coldwarm: RecursionError: too deep by far; a fault of coldwarm"),
         (ValueError("::error::\x1b[2J"), "ValueError"),
     ],
@@ -217,11 +218,48 @@ def test_anything_else_is_one_line_and_could_not_run(
         assert str(trace) in said and "raise error" in trace.read_text()
 
 
-def test_a_reader_that_has_gone_is_no_broken_gate() -> None:
+def test_a_gateway_that_cannot_start_is_no_fault_of_ours(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    why = "the gateway on 127.0.0.1 is cut off (Network is unreachable)"
+
+    def refuse(_: Gateway) -> Gateway:
+        raise GatewayError(why)
+
+    monkeypatch.setattr(Gateway, "__enter__", refuse)
+    monkeypatch.setattr(cli, "_heed_signals", lambda: ())
+    for words in (["conform", "notes", "--fresh"], ["promises", "-b", "notes"], ["doctor", "--out", str(tmp_path)]):
+        monkeypatch.setattr(sys, "argv", ["coldwarm", *words])
+        with pytest.raises(SystemExit) as ending:
+            cli.main()
+        said = capsys.readouterr()
+        *_, last = (said.out if words[0] == "doctor" else said.err).splitlines()
+        assert ending.value.code == 3 and last.endswith(why)
+        assert last.split()[0] == ("BAD" if words[0] == "doctor" else "coldwarm:")
+
+
+def test_a_run_that_was_removed_before_it_is_scored_could_not_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ending:
+        common.score_run(Folder(tmp_path / "gone"))
+    said = capsys.readouterr().err
+    assert ending.value.code == 3 and str(tmp_path / "gone") in said and "removed or changed meanwhile" in said
+
+
+@pytest.mark.parametrize("words", ["selftest suite -s forgotten-runbook", "list", "validate"])
+def test_a_machine_without_git_is_one_line_and_could_not_run(tmp_path: Path, words: str) -> None:
+    done = run_command(words, tmp_path, "PATH=/nonexistent", COLDWARM_CACHE=str(tmp_path / "cache"))
+    said = "coldwarm: git was not found on the PATH; install git 2.31 or newer\n"
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", said)
+
+
+@pytest.mark.parametrize("word", ["--help", "list"])
+def test_a_reader_that_has_gone_is_no_broken_gate(word: str) -> None:
     ours, theirs = os.pipe()
     os.close(ours)
     done = subprocess.run(
-        [sys.executable, "-m", "harness", "--help"], cwd=paths.ROOT, stdout=theirs, stderr=subprocess.PIPE, check=False
+        [sys.executable, "-m", "harness", word], cwd=paths.ROOT, stdout=theirs, stderr=subprocess.PIPE, check=False
     )
     os.close(theirs)
     assert (done.returncode, done.stderr) == (3, b"")
@@ -241,11 +279,24 @@ def run_command(words: str, tmp_path: Path, shell: str = "", **env: str) -> subp
 
 @pytest.mark.parametrize(
     ("shell", "says"),
-    [("ulimit -n 32;", "only 32 files may be open at a time"), ("ulimit -v 300000;", "293 MiB of address space")],
+    [
+        ("ulimit -n 32;", "only 32 files may be open at a time"),
+        ("ulimit -v 300000;", "293 MiB of address space"),
+        ("ulimit -v 1000000;", "16 trials side by side need 4096 MiB of address space, and get 977 MiB"),
+        ("ulimit -v 1000000;", "MiB: ulimit -v unlimited\n"),  # `demo`, which says it as well, has no -j
+        ("ulimit -f 20;", "a file may have 20,480 bytes only, and 262,144 are needed: ulimit -f unlimited"),
+    ],
 )
 def test_a_low_limit_is_one_line(tmp_path: Path, shell: str, says: str) -> None:
-    done = run_command("list", tmp_path, shell)
+    done = run_command("run -s none -b none -d keeping -j 16", tmp_path, shell)
     assert done.returncode == 3 and len(done.stderr.splitlines()) == 1 and says in done.stderr
+
+
+def test_a_temporary_folder_that_no_module_path_can_name_is_refused(tmp_path: Path) -> None:
+    (place := tmp_path / "a:b").mkdir()
+    done = run_command("list", place)
+    assert done.returncode == 2 and f"{place}: ':' in its name" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -260,6 +311,12 @@ def test_a_width_that_is_none_is_80(monkeypatch: pytest.MonkeyPatch, columns: st
 def test_a_folder_whose_name_cannot_be_written_down_is_refused(tmp_path: Path) -> None:
     done = run_command("run -s none -b none --out $'o\\xffut'", tmp_path)
     assert done.returncode == 2 and "its name is not UTF-8" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_locale_without_a_letter_of_a_name_is_what_is_told(tmp_path: Path) -> None:
+    narrow = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = run_command(r"cost $'o\xc3\xa4ut'", tmp_path, **narrow)
+    assert done.returncode == 2 and "this locale has only ascii: set LC_ALL=C.UTF-8" in done.stderr
 
 
 def test_a_temporary_folder_that_is_named_from_here_is_meant_from_here(

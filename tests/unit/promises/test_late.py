@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.model.backend import Backend, Fault, FaultKind
-from harness.model.sequence import Difference, Said
+from harness.model.sequence import Answer, Difference
 from harness.play import sequences
 from harness.play.sequences import SequencePlayer
 from harness.promises.hunt import Play
@@ -32,9 +32,9 @@ class FakeStore:
 
 def ended(kind: FaultKind | None, op: str = "recall") -> Play:
     if kind is None:
-        return Play((), (Said(value=[]),), None, 1)
+        return Play((), (Answer(value=[]),), None, 1)
     fault = Fault(kind=kind, op=op, message="30 s")
-    return Play((), (Said(fault=fault),), Difference(at=0, kind=kind, says=f"{op} {kind}"), 1)
+    return Play((), (Answer(fault=fault),), Difference(at=0, kind=kind, says=f"{op} {kind}"), 1)
 
 
 def play(monkeypatch: pytest.MonkeyPatch, folder: Path, *plays: Play) -> tuple[Play, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import subprocess
@@ -95,6 +96,21 @@ def test_only_what_the_pin_leads_to_is_there(foreign: Foreign, tmp_path: Path) -
     for named in ("0001", "main", "--help", first[:6]):
         with pytest.raises(FixtureError, match="is no hash of a commit; write 7 or more digits"):
             repo.resolve(named)
+
+
+def test_a_full_cache_keeps_no_half_file_and_is_the_disk_s_trouble(
+    foreign: Foreign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_bytes(path: Path, data: bytes) -> int:
+        path.touch()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    head = foreign.commit(README="# theirs\n")
+    monkeypatch.setattr(Path, "write_bytes", write_bytes)
+    with pytest.raises(OSError, match="No space left") as met:
+        opened(foreign, head, tmp_path)
+    assert met.value.filename == str(tmp_path / "cache")
+    assert [each.suffix for each in (tmp_path / "cache").rglob("*") if each.is_file()] == [".lock"]
 
 
 def test_merges_are_followed_on_both_sides(foreign: Foreign, tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,8 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.cli.common import shorten
+from harness.machine import shortage
+from harness.machine.processes import Killed
 from harness.repo import checkout as module
 from harness.repo.checkout import FixtureError, Repo, Trace, build
+from harness.repo.series import run_git
 
 RULE = "Deploy with harbor from the release branch.\n"
 NOISE = "".join(f"Paragraph {at} of the handbook stays as it is.\n" for at in range(8))
@@ -406,6 +412,33 @@ def test_a_cache_that_vanished_is_built_again(tmp_path: Path, shop: Repo) -> Non
     assert again.path.is_dir() and again.commits == shop.commits
 
 
+def test_a_cache_that_is_removed_under_an_open_fixture_is_said(tmp_path: Path, shop: Repo) -> None:
+    shutil.rmtree(tmp_path / "cache")
+    with pytest.raises(shortage.Lacking, match=r"^the cache .* was removed during the run") as met:
+        shop.files(shop.commits[0])
+    assert shortage.explain_error(met.value) == str(met.value)
+
+
+@pytest.mark.parametrize("error", [None, ValueError("the job left a work tree in which git diff fails")])
+def test_a_cache_that_is_removed_under_a_work_tree_is_said(
+    tmp_path: Path, shop: Repo, error: ValueError | None
+) -> None:
+    with pytest.raises(shortage.Lacking, match="was removed during the run"), shop.worktree(shop.commits[0]):
+        shutil.rmtree(tmp_path / "cache")
+        if error:
+            raise error
+
+
+def test_a_working_folder_that_is_gone_is_none_of_git_s_business(
+    tmp_path: Path, shop: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    (tmp_path / "here").rmdir()
+    assert run_git("rev-parse", "HEAD", at=shop.path).returncode == 0
+    assert shorten(shop.path) == shop.path
+
+
 def _swap(path: Path, old: str, new: str) -> None:
     text = path.read_text()
     assert old in text
@@ -465,11 +498,60 @@ def test_a_fixture_or_a_cache_that_is_not_there(tmp_path: Path, series: Series) 
     with pytest.raises(FixtureError, match="fixture absent: cannot be read: No such file"):
         build(tmp_path / "absent", tmp_path / "cache")
     (tmp_path / "file").write_text("")
-    with pytest.raises(FixtureError, match=r"fixture shop: cannot be built in .*name a writable folder"):
+    with pytest.raises(FixtureError, match=r"fixture shop: cannot be kept in .*name a writable folder"):
         build(series(tmp_path / "shop", TREES), tmp_path / "file")
 
 
 def test_without_git_there_is_one_clear_line(tmp_path: Path, series: Series, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(FixtureError, match="git was not found on the PATH"):
+    with pytest.raises(shortage.Lacking, match="git was not found on the PATH"):
         build(series(tmp_path / "shop", TREES), tmp_path / "cache")
+
+
+def test_a_git_that_is_killed_from_outside_is_no_fault_of_a_fixture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    (tmp_path / "git").write_text("#!/bin/sh\nkill -9 $$\n")
+    (tmp_path / "git").chmod(0o755)
+    with pytest.raises(Killed, match="git was killed by signal 9, not by coldwarm"):
+        run_git("fsck", at=tmp_path)
+
+
+FULL_GIT = """#!/bin/sh
+case "$*" in
+  *"$FAILS"*)
+    mkdir -p "$GIT_DIR/rebase-apply" && : > "$GIT_DIR/rebase-apply/next"
+    echo "error: failed to write new configuration file" >&2
+    exit 128;;
+esac
+exec "$REAL" "$@"
+"""
+"""It fails as git does on a full disk, in words of its own."""
+
+
+@pytest.mark.parametrize("fails", ["init", "am --quiet", "repack"])
+def test_a_full_cache_is_the_disk_s_trouble_whatever_git_says(
+    tmp_path: Path, series: Series, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    folder, cache = series(tmp_path / "shop", TREES), tmp_path / "cache"
+    (git := tmp_path / "bin" / "git").parent.mkdir()
+    git.write_text(FULL_GIT.replace("$FAILS", fails).replace("$REAL", str(shutil.which("git"))))
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{git.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(shortage, "is_short_of_room", lambda folder: "no room")
+    with pytest.raises(OSError, match="No space left") as met:
+        build(folder, cache)
+    assert (met.value.errno, met.value.filename) == (errno.ENOSPC, str(cache))
+    assert [each.suffix for each in cache.iterdir()] == [".lock"]
+
+
+def test_a_full_disk_under_a_work_tree_is_the_disk_s_trouble(
+    tmp_path: Path, shop: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shortage, "is_short_of_room", lambda folder: "no room")
+    monkeypatch.setattr(module, "run_git", lambda *words, **_: subprocess.CompletedProcess(words, 128, b"", b"fatal"))
+    with pytest.raises(OSError, match="No space left"):
+        shop.part(tmp_path)
+    with pytest.raises(FixtureError):  # it only reads
+        shop.line(shop.commits[0], "a", 1)

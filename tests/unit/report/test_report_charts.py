@@ -24,7 +24,7 @@ from harness.report import words
 from harness.report.charts import Chart, cost, decisions, draw_charts, policies
 from harness.report.charts.chart import SIZE, STAR, WIDTH, Scale, Sheet, mark_oracle, parse_counts, shorten_name
 from harness.report.charts.stories import ALL_KINDS
-from harness.report.model.ways import WRITES, best_write, show_range
+from harness.report.model.ways import WRITE_LABELS, best_write, show_range
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -237,7 +237,7 @@ def test_the_tables_say_what_the_results_say(results: Results, drawn: Mapping[st
     def told(pooled: Pooled) -> str:
         return words.value(pooled)
 
-    names = {text: write for write, text in WRITES.items()}
+    names = {text: write for write, text in WRITE_LABELS.items()}
     for name, write, read, stories, difference, _, _, shown in drawn["against-no-memory"].rows:
         pair = results.against_cold(name.removesuffix(" *"), "decisions_right")[names[write], read]  # type: ignore[index]
         assert stories == str(pair.scenarios) and (shown == "too few stories") is not pair.able
@@ -333,7 +333,7 @@ def test_the_table_of_ways_says_of_each_what_it_costs_and_keeps(plain: Results) 
     ]  # fmt: skip
     chart = policies.chart_ways(changed(plain, contrasts=(*plain.contrasts, *made)))
     assert chart is not None and chart.heads == policies.WAYS_HEADS
-    row = dict(zip(chart.heads, next(row for row in chart.rows if row[1] == WRITES["deprecate"]), strict=True))
+    row = dict(zip(chart.heads, next(row for row in chart.rows if row[1] == WRITE_LABELS["deprecate"]), strict=True))
     assert row["right: trusting"] == row["right: filtered"] == "40/60" and row["right: careful"] == "unsupported"
     assert (row["acted on stale"], row["missed though known"]) == ("4/58", "3\u20138/50")
     assert (row["past rules recalled"], row["tokens a story"]) == ("9/36", "9,000")
@@ -396,7 +396,7 @@ def test_a_job_costs_all_tokens_that_were_spent_for_those_that_got_done(results:
     """Of each write policy, from its cells; the lowest and the highest of the read policies."""
     chart = cost.chart_tokens(results)
     assert chart is not None
-    writes = {text: write for write, text in WRITES.items()}
+    writes = {text: write for write, text in WRITE_LABELS.items()}
     seen = set()
     for name, written, _, jobs, total, *_ in chart.rows:
         found = []

@@ -111,7 +111,10 @@ SELECTIONS = [
 
 
 @pytest.mark.parametrize("words", SELECTIONS)
-def test_each_trial_of_a_run_has_a_command_that_plans_that_very_trial(words: str) -> None:
+def test_each_trial_of_a_run_has_a_command_that_plans_that_very_trial(
+    words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLDWARM_UNCONTAINED", "1")  # it is planned, also where nothing contains a command
     asked = f"coldwarm run {words} -s {STORY}"
     replay = Replay(select_options(asked))
     trials = planned(asked)

@@ -79,13 +79,13 @@ def told(log: Log, *others: Log, whole: bool = True) -> str:
 
 
 def test_every_played_trial_is_in_the_page_and_the_bad_ones_are_in_full(results: Results, found: Timelines) -> None:
-    assert found.of == {cell.trial for cell in results.cells}
+    assert found.anchored == {cell.trial for cell in results.cells}
     assert {each.title for each in found.shown} == {
         f"{name}, {story}, append, noise 0"
         for name in ("store", "stale_oracle")
         for story in ("rename/story", "rename/twin")
     }
-    assert {each.id for each in found.packed} == found.of - {each.id for each in found.shown}
+    assert {each.id for each in found.packed} == found.anchored - {each.id for each in found.shown}
     assert all(each.said for each in found.shown) and not any(each.said for each in found.packed)
     assert "4 of the 4 trials in which something went wrong" in found.says[0]
     for each in (*found.shown, *found.packed):
@@ -142,8 +142,8 @@ def test_what_does_not_fit_is_left_out_and_counted(
     monkeypatch.setattr(timeline, "IN_FULL", 0)
     found = collect(results, folder)
     assert found.shown == () and sum(map(len, found.blocks)) <= 5200
-    left = len({cell.trial for cell in results.cells}) - len(found.of)
-    assert 0 < left < 12 and {each.id for each in found.packed} == found.of
+    left = len({cell.trial for cell in results.cells}) - len(found.anchored)
+    assert 0 < left < 12 and {each.id for each in found.packed} == found.anchored
     assert f"Left out to keep the page small, controls first: {left} timelines" in found.says[-1]
     assert any(each.title.startswith("keeper") for each in found.packed)
 
@@ -155,7 +155,7 @@ def test_what_single_questions_brought_goes_before_any_timeline_does(
     assert f"{also}." in found.says[1]
     monkeypatch.setattr(timeline, "PACKED", 2 * len(found.blocks[0]) - 2)
     some = collect(results, folder)
-    assert f"{also}, in 1 of 2 stories." in some.says[1] and some.of == found.of
+    assert f"{also}, in 1 of 2 stories." in some.says[1] and some.anchored == found.anchored
 
 
 def test_again_the_same_bytes_whatever_the_order_of_the_logs(
@@ -333,5 +333,5 @@ def test_a_text_of_ten_megabytes_is_cut_and_its_size_is_said(tmp_path: Path) -> 
 def test_an_anchor_is_the_first_element_in_its_details(found: Timelines) -> None:
     page = rendered(found)
     ids = re.findall(r'</summary>\s*<div class="told" id="([^"]+)">', page)
-    assert set(ids) == found.of and len(ids) == len(found.of)
+    assert set(ids) == found.anchored and len(ids) == len(found.anchored)
     assert page.count('<template class="block">') == len(found.blocks) == 2

@@ -254,7 +254,7 @@ def a_pair_is_said_to_differ_only_where_its_comparisons_do(found: Judged) -> Non
     for line in lines:
         for left, right, how in LEADS.findall(line.text):
             when = [each for each in re.split(", and later |, | or ", how) if each in READS.values()]
-            assert len(found.results.list_writes()) == 1 or how.startswith(tuple(ways.WRITTEN.values()))
+            assert len(found.results.list_writes()) == 1 or how.startswith(tuple(ways.WRITE_DESCRIPTIONS.values()))
             for winner in _names(left):
                 assert winner not in found.results.like_oracle
                 for loser in _names(right):
@@ -332,7 +332,7 @@ def a_robust_way_helps_under_every_reading_and_who_supports_it_is_who_declares_t
             for part in line.text.removeprefix(f"{verdict.ROBUST} ").removesuffix(".").split("; or if it "):
                 at = re.fullmatch(rf"(.*), with (.*?) \({verdict.TAKES} (.*)\)", part)
                 assert at
-                (write,) = (write for write, does in ways.WRITTEN.items() if does == at[1])
+                (write,) = (write for write, does in ways.WRITE_DESCRIPTIONS.items() if does == at[1])
                 won = {key for key in rows if _is_robust(results, key, write)}
                 assert _names(at[2]) == won or at[2] == f"{len(won)} backends"
                 told[write] = _read_support(at[3], rows)

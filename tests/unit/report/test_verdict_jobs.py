@@ -41,8 +41,10 @@ def test_jobs_that_were_not_ended_are_told_by_arm() -> None:
         name: {"decisions_right": [(5, 5)], "jobs_unfinished": [(hits, 2)]}
         for name, hits in (("bm25", 0), ("chroma", 2), ("cold", 1))
     }
-    told = "ended, and that so are not done: 2 of 2 with chroma, 1 of 2 without memory."
+    told = "ended, and that so are not done: 2 of 2 with chroma, 1 of 2 without memory. What they got right counts"
     assert told in judge(rows) and "Jobs that" not in judge(rows, "scripted")
+    rows = {**rows, "cold": {"decisions_right": [(5, 5)], "jobs_unfinished": [(0, 2)]}}
+    assert "2 of 2 with chroma, 0 of 2 without memory." in judge(rows), "cold stands beside it"
 
 
 def test_what_the_mere_presence_of_a_memory_did_stands_beside_cold() -> None:

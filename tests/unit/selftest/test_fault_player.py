@@ -16,6 +16,8 @@ from harness.gateway.gateway import Gateway
 from harness.log.reader import Outline
 from harness.log.transcript import Ended
 from harness.log.trial_cache import TrialCache
+from harness.machine import leftovers
+from harness.machine.processes import Killed
 from harness.model.backend import SOUND, Fault
 from harness.model.drill import Plan
 from harness.model.trial import Measured
@@ -25,6 +27,7 @@ from harness.play.story import Story
 from harness.selftest import fault_player, measures
 from harness.selftest.fault_player import STORY, FaultPlayer, Play, is_repeatable
 from harness.selftest.faults import FaultRow, PlantedFault
+from harness.selftest.local import require_whole
 from harness.selftest.measures import Reached
 from harness.selftest.proof import Breach
 from tests.support.transcripts import transcript
@@ -138,3 +141,25 @@ def test_what_led_to_a_breach_is_played_again_with_that_of_the_reference(tmp_pat
     assert left == {key for each in keys.values() for key in each.values()} - {
         keys[SOUND]["keeping"], keys["Loses"]["keeping"]
     }  # fmt: skip
+
+
+def test_a_play_whose_process_somebody_killed_is_the_machine_s_trouble(tmp_path: Path) -> None:
+    fault = Fault(kind="machine", op="remember", message="its process was killed by signal 9; --resume plays it again")
+    log = transcript(tmp_path, Plan(pieces=()), [], drill="keeping", ended=Ended(status="failed", fault=fault))
+    with pytest.raises(Killed, match="its process was killed by signal 9; nothing is proven: run it again"):
+        require_whole(log)
+
+
+def test_what_a_killed_process_left_in_memory_is_removed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    left = tmp_path / f"{leftovers.PREFIX}left"
+
+    def be_killed(*_: object, **__: object) -> None:
+        left.mkdir()
+        (left / leftovers.LOCK).touch()
+        raise Killed("one of 2 processes was killed")
+
+    monkeypatch.setattr(measures, "MEMORY", tmp_path)
+    monkeypatch.setattr(measures, "map_parts", be_killed)
+    with pytest.raises(Killed):
+        measures.prove([], tmp_path / "cache")
+    assert not left.exists()

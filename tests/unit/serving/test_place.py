@@ -22,7 +22,16 @@ def git(root: Path, *words: str) -> None:
         ("https://git.example.com/acme/storefront.git", "acme/storefront"),
         ("https://someone:hunter2@git.example.com/acme/storefront/", "acme/storefront"),
         ("git@git.example.com:acme/storefront.git", "acme/storefront"),
-        ("git@git.example.com:storefront", "storefront"),
+        ("git@git.example.com:storefront", "git.example.com/storefront"),
+        ("https://git.example.com/storefront.git", "git.example.com/storefront"),
+        ("https://someone:hunter2@git.example.com/storefront", "git.example.com/storefront"),
+        ("ssh://git@git.example.com:2222/storefront.git", "git.example.com/storefront"),
+        ("ssh://git@[::1]:2222/acme/storefront.git", "acme/storefront"),
+        ("git@git.example.com:2222/storefront.git", "2222/storefront"),
+        ("https://git.example.com/team-a/backend/api.git/", "git.example.com/team-a/backend/api"),
+        ("git@git.example.com:team-a/backend/api.git", "git.example.com/team-a/backend/api"),
+        ("https://dev.azure.com/acme/shop/_git/api", "dev.azure.com/acme/shop/_git/api"),
+        ("https://acme.visualstudio.com/_git/api", "acme.visualstudio.com/_git/api"),
     ],
 )
 def test_a_repository_is_called_as_its_origin(tmp_path: Path, origin: str, repo: str) -> None:
@@ -68,14 +77,52 @@ def test_a_memory_cites_files_of_the_repository_only(tmp_path: Path, path: str) 
         ("docs/none.md", None, "docs/none.md is not there"),
         ("docs", 1, "has no lines: Is a directory"),
         ("pipe", 1, "has no lines: not a regular file"),
+        (None, 2, "line 2 is of no file: say its path, or leave out the line"),
+        ("", None, "the path is empty: name a file of the repository, or leave out the path"),
     ],
 )
-def test_what_is_not_there_is_not_cited(tmp_path: Path, path: str, line: int | None, says: str) -> None:
+def test_what_is_not_there_is_not_cited(tmp_path: Path, path: str | None, line: int | None, says: str) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.md").write_text("one\ntwo\nthree\n")
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(PlaceError, match=says):
         find_place(tmp_path).cite(path, line)
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "says"),
+    [
+        ("a.md", 1, ""),
+        ("a.md", 2, "line 2 of a.md is not in the last commit as it is: commit it, or cite no line"),
+        ("a.md", 4, "line 4 of a.md is not in the last commit as it is"),
+        ("a.md", None, ""),
+        (".", None, ""),
+        ("docs", None, ""),
+        ("docs/ä b.md", 1, ""),
+        ("new.md", 1, "new.md is not in the last commit: commit it before you cite it, or cite none"),
+        ("new.md", None, "new.md is not in the last commit"),
+        ("log/ignored.md", 1, "log/ignored.md is not in the last commit"),
+        (".git/config", 1, ".git/config is not in the last commit"),
+    ],
+)
+def test_what_is_not_committed_is_not_cited(tmp_path: Path, path: str, line: int | None, says: str) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    for name in ("docs", "log"):
+        (tmp_path / name).mkdir()
+    (tmp_path / ".gitignore").write_text("log\n")
+    (tmp_path / "docs" / "ä b.md").write_text("one")
+    (tmp_path / "a.md").write_text("one\ntwo\nthree\n")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "first")
+    (tmp_path / "a.md").write_bytes(b"one\r\ntwo and a half\r\nthree\r\nfour\r\n")
+    for name in ("new.md", "log/ignored.md"):
+        (tmp_path / name).write_text("one\n")
+    place = find_place(tmp_path)
+    if says:
+        with pytest.raises(PlaceError, match=says):
+            place.cite(path, line)
+    else:
+        assert place.cite(path, line).line == line
 
 
 def test_all_work_trees_of_a_repository_have_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,3 +155,14 @@ def test_a_repository_that_git_does_not_read_is_no_plain_folder(tmp_path: Path) 
     bare = tmp_path.with_name(f"{tmp_path.name}-bare")
     git(tmp_path.parent, "init", "-q", "--bare", str(bare))
     assert find_place(bare).repo.startswith(f"{bare.name}-")
+
+
+def test_a_damaged_repository_is_no_plain_folder(tmp_path: Path) -> None:
+    """Git says of it that there is none."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "remote", "add", "origin", "https://git.example.com/acme/storefront.git")
+    (tmp_path / ".git" / "HEAD").write_bytes(b"")
+    (tmp_path / "below").mkdir()
+    for folder in (tmp_path, tmp_path / "below"):
+        with pytest.raises(PlaceError, match=rf"not a git repository.*; mend {tmp_path}, or work elsewhere"):
+            find_place(folder)

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model.transcript import Message, find_problems
+from harness.secrets.detector import Secrets
 from harness.sessions import importing
 from harness.sessions.folder import Spoken, read_index, read_session
 from harness.sessions.importing import FORMS
 from harness.sessions.recorded import read_time
-from harness.sessions.secrets import Secrets
 from harness.sessions.transcript import Draft
 from tests.support import recorded_sessions as recorded
 from tests.support.recorded_sessions import ANSWERED, ASKED, RULE, WRITERS, claude_line, lines

@@ -14,13 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.sessions import importing, looks, secrets
-from harness.sessions.secrets import Secrets, TooManyError
-from tests.support.recorded_sessions import KEY, claude_line, lines, list_forms
+from harness.secrets import detector, looks
+from harness.secrets.detector import Secrets, TooManyError
+from harness.sessions import importing
+from tests.support.recorded_sessions import KEY, claude_line, lines, list_forms, write_claude
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 KEYS = st.text(LETTERS, min_size=20, max_size=40).map("sk-{}".format)
 WORDS = {
+    "words of a wallet": ('SEED_PHRASE="' + "harbour lane quay " * 4 + '"', "lane quay harbour"),
     "a variable": ("export DB_PASSWORD=correcthorse", "correcthorse"),
     "a setting": ("api_key: k3y0fth3port", "k3y0fth3port"),
     "a text in JSON": (json.dumps({"password": "correct horse battery"}), "correct horse battery"),
@@ -57,6 +59,10 @@ PLACES = (
     "db.example.com:5432:harbour:mira:%s", "//registry.example.com/:_authToken=%s", "12\tpassword: %s", ("+  "
     "password: %s"),
     "**Password:** %s", "| password | %s |",
+    "signing.keyPassword=%s", "SSHPASS=%s sshpass -e ssh mira@host", "VNCPASS=%s", "TOTP_SEED=%s1", '"mfa_seed": "%s"',
+    "PresharedKey = %s1", "wallet.privkey = %s1", 'psk="%s"', '{"passwords": ["%s", "other"]}', "passwords:\n  - %s\n",
+    '{"api_keys": {"prod": "%s-4f9a1"}}', '{"password": {"value": "%s"}}', '"backup_codes": ["%s-4f9a1"]',
+    'psql "host=db user=mira password=%s dbname=harbour"', '{"kty": "RSA", "n": "AQAB", "d": "%s"}',
     # options of commands, attached and behind a space
     "deploy --password %s", "deploy --password=%s", "deploy -password %s", 'args: ["--password", "%s"]',
     "mysql -u root -p%s",
@@ -65,13 +71,15 @@ PLACES = (
     "'%s' | sudo -S ls"),
     "echo 'mira:%s' | chpasswd", "openssl enc -pass pass:%s", ("kubectl create secret generic x "
     "--from-literal=password=%s"),
+    "redis-server --requirepass %s", "keytool -storepass %s -list", "helm upgrade x --set auth.password=%s --wait",
     "unzip -P %s a.zip", "7z x -p%s a.7z", "CREATE USER mira IDENTIFIED BY '%s'", ("CREATE USER mira WITH "
     "PASSWORD '%s'"),
     "requests.get(url, auth=('mira', '%s'))",
     # headers and links
     "Cookie: sid=%s; theme=dark", "Set-Cookie: sid=%s; Path=/", "curl -b 'sid=%s' example.com", "X-Api-Key: %s",
     "PRIVATE-TOKEN: %s", "Authorization: %s", "Authorization: Token %s", "https://mira:%s@example.com/x",
-    "redis://:%s@cache:6379/0", "https://example.com/?x=1&access_token=%s1",
+    "redis://:%s@cache:6379/0", "postgres://mira:%s/x@1@db:5432/x",
+    "mira:%s@tcp(127.0.0.1:3306)/harbour", "https://example.com/?x=1&access_token=%s1",
 )  # fmt: skip
 PROSE = (
     "The password rule is: at least twelve letters.", "Ask for the token before you deploy.", ("Passwords must "
@@ -86,6 +94,18 @@ PROSE = (
     "secret = config.client_secret", "sort_key: name", "secretName: db-credentials", "SECRET_FILE=/run/secrets/db",
     "token_url: https://example.com/token", "token: ${{ secrets.GITHUB_TOKEN }}", "this.password = password;",
     "docker run -p 8080:80 nginx", "ssh -p 2222 mira@host", "mkdir -p build/output", "git log --pretty=format:%h",
+    'token = request.headers["X-Token2"]', 'key = os.environ["API_KEY_V2"]',
+    "re_compile_pattern_for_parsing2024 and fw_version", "the key_id and sk_learn",
+    "cache_key_" + "0123456789abcdef" * 2,
+    "BYPASS=harbour", "PASSWORD_RESET_TIMEOUT=259200", "PASS_RATE=0.95", "pin: 1.2.3", "PASSWORD_HASHER=argon2id",
+    "auth_mode: scram-sha-256", "auth: oauth2", "existingSecret: harbour-postgres-15", "secret_backend: vault2",
+    'access_token_lifetime = "15m"', "credentials: 'same-origin'", "docker build --secret id=npmrc .", "token: Token2",
+    "jwt: HS512", "curl -u http://proxy2:3128", "auth-service: harbour-auth-v2", "pip pin: requests==2.31.0",
+    "https://github.com/org/webhook-relay/blob/main/pkg/server2/handler_registry_v2.go",
+    "https://docs.example.com/webhooks/2024-edition/introduction_to_v2_hooks",
+    "random_seed=4217", "seed: winter2024", 'tokens = ["Hello", "world2024"]', "secrets:\n  - npm_token2",
+    "'password' => ['required', 'min:8']", '"password": {"type": "string", "minLength": 8}', "postgres:15@sha256",
+    'tokens: {"grey": "#aa0099ff"}', "privkey.pem", '"codes": ["E101", "E202"]',
     "numbers 10, 20, 30, 40, 50, 60, 70, 80, 90", "https://example.com/a?page=2&sort=name", "tokens: 57,463; 78,340",
     "https://example.com/harbour/webhook-relay/blob/main/README.md", "test_OAuthClientHandlesTokens passes",
     "sha512-abcDEF123abcDEF123abcDEF123abcDEF123==", "toolu_01AbcDEF123abcDEF1234xyz answered",
@@ -95,6 +115,22 @@ PROSE_WORDS = (
     "authors of "
     "cookies sign with care pattern path login session It We has 12 rules"
 ).split()
+RANDOM = "Q7x4" + "Vb9Tm2Lc8Rk5Zw3Hd6" * 4
+HEX = "4f9a1c7be2d80563" * 4
+BASED = "Q7x4Vb9Tm2Lc8Rk5Zw3Hd6Q7x4Vb9Tm2Lc8Rk5Zw3Hd6+abcd/efgh0123456789"
+TOKENS = (
+    "re_{RANDOM:.8}_{RANDOM:.24}",
+    "fm2_{RANDOM:.20}/{RANDOM:.20}+{RANDOM:.20}==",
+    "sk_{HEX:.48}",
+    "key_{HEX}",
+    "eyJ{RANDOM:.30}.{RANDOM:.40}.{RANDOM:.16}.{RANDOM:.40}.{RANDOM:.22}",
+    "AQ.Ab8{RANDOM:.40}",
+    "access_token$production${RANDOM:.16}${HEX:.32}",
+    "{{SSHA}}{BASED:.32}",
+    "SCRAM-SHA-256$4096:{BASED:.24}$x:y",
+    "b3BlbnNzaC1rZXk{RANDOM:.40}\n{BASED}\n{RANDOM:.20}=",
+)
+"""Tokens that their look tells, made of these."""
 WRAPPED: dict[str, Callable[[bytes], str]] = {
     "base64 at 64": lambda data: wrap(base64.b64encode(data).decode(), 64),
     "base64 at 76": lambda data: wrap(base64.b64encode(data).decode(), 76),
@@ -169,6 +205,45 @@ def test_a_token_is_known_by_its_head(head: str, rest: str) -> None:
     assert redact(f"it is {token}.") == ["it is {canary:secret-1}."]
 
 
+@pytest.mark.parametrize("form", TOKENS)
+def test_a_token_with_breaks_is_cut_out_whole(form: str) -> None:
+    token = form.format(RANDOM=RANDOM, HEX=HEX, BASED=BASED)
+    [clean] = redact(f"it is {token} now")
+    assert clean == "it is {canary:secret-1} now"
+
+
+@pytest.mark.parametrize("before", ["", "+", "12\t", "> "])
+def test_the_last_lines_of_a_private_key_are_cut_out(before: str) -> None:
+    kind = "RSA PRIVATE KEY"
+    rows = [BASED, BASED[::-1], f"{BASED[:30]}==", f"-----END {kind}-----", "and so on"]
+    [clean] = redact("".join(f"{before}{row}\n" for row in rows))
+    assert not any(row[:20] in clean for row in rows[:3]) and "and so on" in clean
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '["mysql", "-uroot", "-p{SECRET}", "harbour"]', "['curl', '-u', 'mira:{SECRET}', 'https://example.com']",
+        '["sshpass", "-p", "{SECRET}", "ssh", "mira@host"]', 'CMD ["redis-cli",\n  "-a", "{SECRET}"]',
+    ],
+)  # fmt: skip
+def test_the_words_of_a_command_may_be_a_list(said: str) -> None:
+    for text in (said.format(SECRET=SECRET), json.dumps({"input": said.format(SECRET=SECRET)})):
+        assert SECRET not in redact(text)[0], text
+
+
+@pytest.mark.parametrize("between", ["\u200b", "\ufeff", '" + "', "' +'", " │\n│ ", "      ┃\n┃ "])
+def test_nothing_within_hides_a_key(between: str) -> None:
+    key = f"ghp_{RANDOM:.36}"
+    [clean] = redact(f'say │ "{key[:16]}{between}{key[16:]}" │ now')
+    assert "{canary:secret-" in clean and key[16:] not in clean and key[:16] not in clean
+
+
+def test_a_command_that_is_encoded_as_windows_does_it_is_read() -> None:
+    said = base64.b64encode(f'$x = 1; $password = "{SECRET}"'.encode("utf-16-le")).decode()
+    assert redact(f"powershell -enc {said}") == ["powershell -enc {canary:secret-1}"]
+
+
 @pytest.mark.parametrize(
     "link",
     [
@@ -218,6 +293,17 @@ def test_what_is_no_secret_stays(text: str) -> None:
     assert redact(text) == [text]
 
 
+@pytest.mark.parametrize("name", ["harbour-postgres-15", "vault2", "0.95", "quay_lane_v3", "playwright2"])
+def test_a_plain_name_that_is_a_secret_by_its_place_stays_elsewhere(name: str) -> None:
+    told, other = redact(f"DB_PASSWORD={name}", f"the job {name} ran")
+    assert told in (f"DB_PASSWORD={name}", "DB_PASSWORD={canary:secret-1}") and other == f"the job {name} ran"
+
+
+@pytest.mark.parametrize("secret", [SECRET, "Sw0rdf1sh!", "k3y0fth3port"])
+def test_any_other_secret_by_its_place_is_cut_out_elsewhere(secret: str) -> None:
+    assert redact(f"DB_PASSWORD={secret}", f"say {secret}")[1] == "say {canary:secret-1}"
+
+
 def test_the_same_secret_has_the_same_mark_and_a_mark_that_was_there_is_none() -> None:
     first, second, third = redact(f"use {KEY}", f"again {KEY} {{canary:secret-9}}", "api_key=0th3rk3yhere")
     assert first == "use {canary:secret-1}" and second == "again {canary:secret-1} { canary:secret-9}"
@@ -234,7 +320,21 @@ def test_no_file_of_an_import_holds_a_secret_in_any_form(tmp_path: Path) -> None
     assert [form for form in list_forms(KEY) if form[4:-4] in written] == []
 
 
+def test_no_name_of_a_file_that_is_listed_holds_a_secret(tmp_path: Path) -> None:
+    write_claude(tmp_path)
+    (tmp_path / f"link-{KEY}.json").symlink_to("claude.jsonl")
+    (tmp_path / f"{KEY}.jsonl").write_text("{}")
+    (tmp_path / KEY).mkdir()
+    (tmp_path / KEY / "notes.md").write_text("No session.")
+    importing.run([tmp_path, tmp_path / KEY], tmp_path / "out")
+    importing.run([tmp_path / "claude.jsonl"], tmp_path / KEY / "out")
+    importing.run([tmp_path], tmp_path / "again")
+    for out in ("out", "again"):
+        told = (tmp_path / out / "read.json").read_text()
+        assert KEY not in told and "{canary:secret-1}" in told
+
+
 def test_more_secrets_than_are_kept_end_the_import(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secrets, "MOST", 3)
+    monkeypatch.setattr(detector, "MOST", 3)
     with pytest.raises(TooManyError, match="import fewer sessions at once"):
         redact(*(f"sk-{'k' * 20}{number}" for number in range(4)))

@@ -11,19 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model.transcript import find_problems
-from harness.sessions import place, transcript
-from harness.sessions.recorded import Answered, Called, Heading, Part, Said
-from harness.sessions.secrets import Secrets
+from harness.secrets.detector import Secrets
+from harness.sessions import place
+from harness.sessions.recorded import Heading, Part, ToolRequest, ToolResponse, Utterance
 from harness.sessions.transcript import Draft
-from tasks import files
+from tasks import files, transcripts
 from tests.support.foreign import Foreign
 
 TEXTS = st.text(st.characters() | st.sampled_from(".\"\\\n'{}[]#="), max_size=200)
 IDS = st.sampled_from(["a", "b", ""])
 PARTS: st.SearchStrategy[Part] = st.one_of(
-    st.builds(Said, st.sampled_from(["user", "assistant"]), TEXTS),
-    st.builds(Called, IDS, TEXTS, TEXTS),
-    st.builds(Answered, IDS, TEXTS),
+    st.builds(Utterance, st.sampled_from(["user", "assistant"]), TEXTS),
+    st.builds(ToolRequest, IDS, TEXTS, TEXTS),
+    st.builds(ToolResponse, IDS, TEXTS),
 )
 
 
@@ -34,24 +34,29 @@ def test_what_is_written_is_what_is_read_by_the_loader_of_stories(parts: list[Pa
         draft.add(part, secrets, left_out)
     messages = draft.compose(left_out)
     assert not list(find_problems(messages))
-    read = files.parse(transcript.write(messages)).get("messages", [])
+    read = files.parse(transcripts.write(messages)).get("messages", [])
     assert [type(message).model_validate(each) for message, each in zip(messages, read, strict=True)] == list(messages)
 
 
 @given(st.text("ab.", max_size=1000), st.integers(1, 3))
 def test_a_line_of_many_dots_is_one_that_the_loader_takes(text: str, times: int) -> None:
     draft = Draft()
-    draft.add(Said("user", "x" + text * times), Secrets(), Counter())
+    draft.add(Utterance("user", "x" + text * times), Secrets(), Counter())
     [message] = draft.compose(Counter())
-    [read] = files.parse(transcript.write([message]))["messages"]
+    [read] = files.parse(transcripts.write([message]))["messages"]
     assert read["content"] == "x" + text * times
 
 
 def test_a_call_without_an_answer_gets_an_empty_one_and_an_answer_without_a_call_is_left_out() -> None:
     draft, left_out = Draft(), Counter[str]()
-    for part in (Answered("x", "whose?"), Called("a", "ls", "{}"), Said("user", "stop"), Answered("a", "late")):
+    for part in (
+        ToolResponse("x", "whose?"),
+        ToolRequest("a", "ls", "{}"),
+        Utterance("user", "stop"),
+        ToolResponse("a", "late"),
+    ):
         draft.add(part, Secrets(), left_out)
-    draft.add(Called("b", "ls", "{}"), Secrets(), left_out)
+    draft.add(ToolRequest("b", "ls", "{}"), Secrets(), left_out)
     messages = draft.compose(left_out)
     assert [(message.role, message.content) for message in messages] == [
         ("assistant", ""), ("tool", "late"), ("user", "stop"), ("assistant", ""), ("tool", ""),

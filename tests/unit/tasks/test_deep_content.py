@@ -21,6 +21,7 @@ STORIES = [loader.read(path) for path in loader.find(paths.DEEP)]
 CONTENT = {
     "deep-1": "5e1a6860f8b69d150a9c2889df0df9006e53869054f9720c3f6d1691eae44146",
     "deep-2": "4fa49c929a537363e0ff3d3233cd8fc9a29a7ad00cd1baccf357646ef6089e84",
+    "deep-3": "316b1269cee1428186d909b6a85fe55cc270d30be9522e7c4c24ec0c1783d52a",
 }
 """Version -> digest of the scenarios as they are played. A changed story raises DEEP_VERSION and adds a line."""
 ALIKE = 0.5
@@ -87,3 +88,18 @@ def test_the_visible_tests_of_a_fixture_pass_at_every_commit(story: Scenario, tm
             words = [sys.executable if word == "python3" else word for word in command]
             done = subprocess.run(words, cwd=tree, capture_output=True, text=True, timeout=60, check=False)
             assert done.returncode == 0 or "NO TESTS RAN" in done.stderr, (commit, done.stderr[-400:])
+
+
+def test_stories_are_in_the_languages_that_the_faq_names() -> None:
+    def find_languages(story: Scenario) -> frozenset[str]:
+        patches = (paths.FIXTURES / str(story.fixture)).rglob("*.patch")
+        return frozenset(
+            found
+            for file in patches
+            for found in re.findall(r"^\+\+\+ b/.*\.(py|js|ts|go|rs|rb|java)$", file.read_text(), re.MULTILINE)
+        )
+
+    assert Counter(map(find_languages, STORIES)) == {frozenset({"py"}): 11, frozenset({"js"}): 1}
+    assert (
+        "eleven in Python, one in JavaScript, none in TypeScript or Go" in (paths.ROOT / "docs" / "faq.md").read_text()
+    )

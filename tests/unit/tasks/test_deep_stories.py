@@ -15,6 +15,7 @@ from harness.repo import checks
 from harness.repo.checkout import Repo
 from harness.repo.checks import WorkTrees
 from harness.selftest import control_plays, job_checks, suite
+from harness.selftest.control_plays import DecisionEnd
 from harness.selftest.proof import ScenarioProof
 from tasks.loader import load
 from tests.unit.conftest import House, Series
@@ -369,13 +370,13 @@ def test_no_command_of_a_job_sees_its_hidden_tests(deep: DeepHouse) -> None:
 
 def test_who_knows_nothing_does_what_is_usual(deep: DeepHouse) -> None:
     played = control_plays.play_scenario(deep.tell(), None, WorkTrees())
-    assert played.ends[None] == {("charge", "charge"): ("none", "nowhere", "other")}
+    assert played.ends[None] == {("charge", "charge"): DecisionEnd("none", "nowhere", "other")}
 
 
 def test_who_knows_nothing_heeds_what_the_dry_run_refuses(tmp_path: Path, series: Series) -> None:
     house = DeepHouse(tmp_path / "told", series, rule="'rupskral'[::-1]")
     assert control_plays.play_scenario(house.tell(), None, WorkTrees()).ends[None] == {
-        ("charge", "charge"): ("larkspur", "run", "right")
+        ("charge", "charge"): DecisionEnd("larkspur", "run", "right")
     }
 
 

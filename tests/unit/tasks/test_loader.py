@@ -136,10 +136,10 @@ def _locked(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (_folder, "file: is a folder"),
+        (_folder, "file: cannot be read: Is a directory"),
         (_loop, "file: cannot be read: Too many levels"),
-        (_large, f"file: is larger than {LIMIT:,} bytes"),
-        (_pipe, "file: is no regular file"),
+        (_large, f"file: cannot be read: larger than {LIMIT:,} bytes"),
+        (_pipe, "file: cannot be read: not a regular file"),
         (_locked, "file: cannot be read: Permission denied"),
         (lambda path: None, "file: cannot be read: No such file"),
     ],
@@ -156,7 +156,7 @@ def test_an_error_while_reading_is_one_clear_line(house: House, monkeypatch: pyt
         raise PermissionError(13, "Permission denied")
 
     house.write(house.story)
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(ScenarioError, match="file: cannot be read: Permission denied"):
         read(house.file)
 

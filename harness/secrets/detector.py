@@ -1,7 +1,8 @@
 """Secrets in recorded texts: found by what they look like and by where they stand, and cut out in every form.
 
 A secret that is found anywhere is cut out everywhere: as it is, escaped as in JSON or a URL, in base64 and in hex, also
-where lines break it. In its place stands the mark of a canary, `{canary:secret-3}`, the same one wherever it stood.
+where lines break it. Only a plain name that is a secret by its place stays in other places. What is cut out has the
+mark of a canary in its place, `{canary:secret-3}`, the same one wherever it stood.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from urllib.parse import quote, quote_plus
 from ahocorasick_rs import AhoCorasick, MatchKind
 
 from harness.log.redaction import FORMS, LEAST, WORD
-from harness.sessions import contexts, looks, views
+from harness.secrets import contexts, looks, views
 from harness.text import encodings
 
 MARK = "{canary:%s}"
@@ -31,6 +32,7 @@ class Secrets:
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
+        self._spread: set[str] = set()
         self._forms: list[str] = []
         self._named: list[str] = []
         self._automaton: AhoCorasick | None = None
@@ -42,46 +44,58 @@ class Secrets:
     def learn(self, text: str) -> None:
         """Raises TooManyError."""
         for view in views.read(text):
-            for start, end in _find(view):
-                self._name(view.text[start:end])
+            for start, end, spreads in _find(view):
+                self._name(view.text[start:end], spreads=spreads)
 
     def redact(self, text: str) -> str:
         """The text without secrets. What stood there as a mark already is none any more."""
         text = _OTHER_MARK.sub("{ ", text)
         places = list[tuple[int, int, str]]()
         for view in views.read(text):
-            known = ((start, end, self._name(view.text[start:end])) for start, end in _find(view))
+            known = (
+                (start, end, self._name(view.text[start:end], spreads=spreads)) for start, end, spreads in _find(view)
+            )
             for start, end, name in (*known, *self._find_known(view.text)):
                 places.append((*view.locate(start, end), name))
-        kept, at = list[str](), 0
+        parts, at = list[str](), 0
         for start, end, name in sorted(places, key=lambda place: (place[0], -place[1])):
             if start >= at:
-                kept += [text[at:start], MARK % name]
+                parts += [text[at:start], MARK % name]
                 self.cut += 1
             at = max(at, end)
-        return "".join([*kept, text[at:]])
+        return "".join([*parts, text[at:]])
 
-    def _name(self, secret: str) -> str:
+    def _name(self, secret: str, *, spreads: bool) -> str:
         if secret not in self._names:
             if len(self._names) == MOST:
                 raise TooManyError(f"more than {MOST:,} different secrets: import fewer sessions at once")
             self._names[secret] = f"secret-{len(self._names) + 1}"
+        if spreads and secret not in self._spread:
+            self._spread.add(secret)
             self._automaton = None
         return self._names[secret]
 
     def _find_known(self, text: str) -> Iterator[tuple[int, int, str]]:
         if self._automaton is None:
-            forms = {form: name for secret, name in self._names.items() for form in _list_forms(secret)}
+            spread = ((self._names[secret], secret) for secret in self._names if secret in self._spread)
+            forms = {form: name for name, secret in spread for form in _list_forms(secret)}
             self._forms, self._named = list(forms), list(forms.values())
             self._automaton = AhoCorasick(self._forms, matchkind=MatchKind.LeftmostLongest)
         for number, start, end in self._automaton.find_matches_as_indexes(text):
             yield start, end, self._named[number]
 
 
-def _find(view: views.View) -> Iterator[tuple[int, int]]:
-    yield from looks.find(view.text)
-    if view.named:
-        yield from contexts.find(view.text)
+def list_places(text: str) -> Iterator[tuple[int, int]]:
+    """Where a text that stands alone says a secret, in any reading."""
+    for view in views.read(text):
+        yield from (view.locate(start, end) for start, end, _ in _find(view))
+
+
+def _find(view: views.View) -> Iterator[tuple[int, int, bool]]:
+    """Where a secret stands, and whether it is one wherever else it stands."""
+    yield from ((*place, True) for place in looks.find(view.text))
+    for start, end in contexts.find(view.text) if view.named else ():
+        yield start, end, not contexts.is_name(view.text[start:end])
 
 
 def _list_forms(secret: str) -> Iterator[str]:

@@ -34,7 +34,7 @@ _OWN = (
 _WORDS = (
     "npm_ r8_ csk- fw_ fc- ABSK cio oy2 ATBB ATTA ntn_ tfp_ rdme_ squ_ sqp_ sqa_ codecov_ snyk_ dapi pul- pnu_ "
     "nfp_ nfc_ "
-    "sbp_ fo1_ fm1a_ fm1r_ fm2_ LTAI AKCp cmVmd ico- API- YCAJE YCM rnd_ vcp_ vck_ vci_ cfut_ cfat_ scw_ SCW phx_ "
+    "sbp_ fo1_ fm1a_ fm1r_ LTAI AKCp cmVmd ico- API- YCAJE YCM rnd_ vcp_ vck_ vci_ cfut_ cfat_ scw_ SCW phx_ "
     "EAAA EAAC EAAM EZAK EZTK key- live_ re_ p8e- ttpat_ secret_ pat_ st. mfa. eyJrIjoi ddp_ ddw_ akab- "
     "infisical_ pypi- "
     "scauth_ together_ voyage- wandb_ cohere- render_ vercel_ supabase_ linear_ notion_ auth0_ okta_ 4b1d"
@@ -75,12 +75,30 @@ _OTHER = (
     # of passwords what is kept in their place
     ("$", r"\$(?:1|2[abxy]|5|6|7|y|apr1|argon2(?:id|i|d)|scrypt|pbkdf2[\w-]{0,20})\$[^\s:\"'\\]{16,400}"),
     ("pbkdf2_", r"\bpbkdf2_sha\d{1,3}\$\d+\$[^\s:\"'\\]{16,400}"),
+    ("{", r"\{(?:S?SHA|S?MD5|CRYPT)\d{0,3}\}[\w+/=$.]{16,400}"),
+    ("SCRAM-SHA-", r"SCRAM-SHA-\d{1,3}\$\d+:[^\s\"'\\]{16,400}"),
+    # one that has breaks, or that only its length and its letters tell from a name
+    ("re_", r"\bre_(?=[A-Za-z]{0,40}\d|[A-Za-z]{6,10}_[A-Za-z]{0,40}\d)[A-Za-z0-9]{6,10}_[A-Za-z0-9]{20,40}\b"),
+    ("fm2_", r"\bfm2_[\w+/=-]{20,4000}"),
+    ("sk_", r"\bsk_[0-9a-f]{32,128}\b"),
+    ("key_", r"\bkey_[0-9a-f]{32,128}\b"),
+    ("eyJ", r"\beyJ[\w-]{8,2000}\.[\w-]{0,2000}\.[\w-]{8,200}\.[\w-]{8,8000}\.[\w-]{8,200}"),
+    ("AQ.", r"\bAQ\.Ab8[\w-]{20,200}"),
+    ("access_token$", r"\baccess_token\$\w{4,20}\$[A-Za-z0-9]{8,40}\$[0-9a-f]{20,64}"),
+    # a private key without its head
+    (
+        "b3BlbnNzaC1rZXk",
+        r"b3BlbnNzaC1rZXk[A-Za-z0-9+/]{8,8000}={0,2}(?:\s{1,40}[A-Za-z0-9+/]{40,80})*(?:\s{1,40}[A-Za-z0-9+/]{4,80}=)?",
+    ),
     ("pypi-", r"(?<![A-Za-z0-9])pypi-(?=[\w-]{0,200}\d)[\w-]{30,1000}"),
     # a head of a token without an end takes its square
     *((sign, each.replace("{8,}", "{8,1000}", 1)) for sign, each in zip(_SIGNS, SECRETS[:-1], strict=True)),
 )
 """What else is one, each with what such a text holds."""
 _LOOKS = tuple((sign, re.compile(each, re.DOTALL)) for sign, each in _OTHER)
+_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY")
+_BODY = re.compile(r"(?:(?<![^\n])[^\n]{0,12}?[A-Za-z0-9+/]{16,80}={0,2}[ \t\"',\\]{0,4}\n){1,100}[^\n]{0,12}\Z")
+"""The last lines of a private key, whose first ones are not there."""
 _GENERIC = re.compile(
     r"(?<![A-Za-z0-9_./+-])[A-Za-z][A-Za-z0-9]{1,11}[_-](?:[a-z0-9]{1,8}[_-]){0,2}([A-Za-z0-9]{20,400})(?![A-Za-"
     r"z0-9])"
@@ -108,6 +126,8 @@ _LINKS = (
 
 
 _LINK = re.compile(r"https?://[^\s\"'<>\\]{8,2000}")
+_TO_READ = re.compile(r"/(?:blob|tree|raw|commit|docs?|wiki|guides?)/|://(?:docs?|developers?)\.")
+"""What a link has that leads to a document."""
 _LONG_NAME = re.compile(r"/((?=\w{0,200}\d)\w{16,}|[0-9a-f]{8}-[0-9a-f]{4}-)[^\s]*")
 
 
@@ -120,6 +140,9 @@ def find(text: str) -> Iterator[tuple[int, int]]:
     for found in _GENERIC.finditer(text):
         if _is_random(found[1]) and not _IDS.match(found[0]):
             yield found.span()
+    for found in _END.finditer(text):
+        if body := _BODY.search(text, max(0, found.start() - 8000), found.start()):
+            yield body.start(), found.start()
     if "://" in text:
         yield from _find_links(text)
 
@@ -138,7 +161,7 @@ def _find_links(text: str) -> Iterator[tuple[int, int]]:
     for link in _LINK.finditer(text):
         # A webhook of anybody lets in whoever knows the long name in its path.
         hook = link[0].lower().find("hook", 7)
-        if hook > 0 and (long := _LONG_NAME.search(link[0], hook)):
+        if hook > 0 and not _TO_READ.search(link[0]) and (long := _LONG_NAME.search(link[0], hook)):
             yield link.start() + long.start() + 1, link.end()
 
 

@@ -17,18 +17,23 @@ _DEEPEST = 3
 _ESCAPE = re.compile(
     r"\\u\{([0-9A-Fa-f]{1,6})\}|\\u00([0-9A-Fa-f]{2})|\\x([0-9A-Fa-f]{2})|%([0-9A-Fa-f]{2})|&#x([0-9A-Fa-f]{1,4});"
     r"|&#(\d{1,5});|\\([0-3][0-7]{2})|=([0-9A-F]{2})(?:(?==[0-9A-F\n])|(?<==[0-9A-F]{2}=[0-9A-F]{2}))|&(quot|apo"
-    r"s|amp|lt|gt);|\\([nrt\"'\\/])|([=\\]\n[ \t]*)"
+    r"s|amp|lt|gt);|\\([nrt\"'\\/])|([=\\]\n[ \t]*|[\u200b-\u200d\u2060\ufeff\u00ad]|[\"'][ \t]{0,3}\+[ \t]{0,3}[\"'])"
 )
 _NAMED = {"quot": '"', "apos": "'", "amp": "&", "lt": "<", "gt": ">", "n": "\n", "r": "\n", "t": "\t"}
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.){8,})"')
+_LIST = re.compile(r"(?<![\w\])])\[\s{0,20}[\"'][^\[\]]{4,2000}[\"']\s{0,20}\]")
+_BETWEEN = re.compile(r"\[\s{0,20}[\"']|[\"']\s{0,20},\s{0,20}[\"']|[\"']\s{0,20}\]")
+"""What begins and ends a list of texts, and what stands between two."""
 _GUTTER = re.compile(
     r"(?m)^[ \t]*(?:\d{1,6}(?:[\t→|:]|: ) ?|[-+>|*#\"'`] ?)(?=(?:[^\s\"']{16,}|[0-9A-Fa-fx,:%=\\ ]{1,"
     r"3200})[\"',\\]{0,3}$)"
 )
 """What a listing, a patch or a quotation puts before a line that may be a part of something encoded."""
-_BREAK = re.compile(r"\n[ \t]{0,40}(?:\d{1,6}(?:[\t→|:]|: ) ?)?[ \t>|*#\"'`]{0,12}(?=[\w+/=%.~\\-])")
-_BESIDE = " \t\"'`+,"
+_BREAK = re.compile(r"\n[ \t]{0,40}(?:\d{1,6}(?:[\t→|:]|: ) ?)?[ \t>|│┃║*#\"'`]{0,12}(?=[\w+/=%.~\\-])")
+_BESIDE = " \t\"'`+,|│┃║"
 """What may stand between a run and the end of its line."""
+_NEAR = 80
+"""Characters of it at the most."""
 _READABLE = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f\ufffd]{10,}")
 """What of decoded bytes may be text: most of a picture is not."""
 _PLAIN_NEXT = re.compile(r"[A-Z]?[a-z]*(?:[\s.,;:!?)]|\Z)")
@@ -84,6 +89,8 @@ def _read(view: View, depth: int) -> Iterator[View]:
         for bare in filter(None, (each, _strip(each))):
             yield bare
             yield from _read_decoded(bare, depth)
+            if listed := _list_arguments(bare):
+                yield listed
             if joined := _join(bare, words=True):
                 yield from _unescape(joined)
             if joined := _join(bare, words=False):
@@ -125,12 +132,12 @@ def _unescape(view: View) -> Iterator[View]:
 
 
 def _tell(found: re.Match[str]) -> str:
-    kind, said = found.lastindex or 0, found[found.lastindex or 0]
+    kind, inner = found.lastindex or 0, found[found.lastindex or 0]
     if kind in (9, 10):
-        return _NAMED.get(said, said)
+        return _NAMED.get(inner, inner)
     if kind == 11:
         return ""
-    code = int(said, {6: 10, 7: 8}.get(kind, 16))
+    code = int(inner, {6: 10, 7: 8}.get(kind, 16))
     return chr(code) if code < 0x110000 else found[0][:1]
 
 
@@ -138,16 +145,24 @@ def _replace(view: View, pieces: list[tuple[int, int, str]]) -> View:
     """A reading with pieces of it replaced, each by one character or none."""
     text = view.text
     starts, ends = view.places or (range(len(text)), range(1, len(text) + 1))
-    said, begins, stops, at = list[str](), list[int](), list[int](), 0
+    texts, begins, stops, at = list[str](), list[int](), list[int](), 0
     for start, end, instead in [*pieces, (len(text), len(text), "")]:
-        said += [text[at:start], instead]
+        texts += [text[at:start], instead]
         begins += starts[at:start]
         stops += ends[at:start]
         if instead:
             begins.append(starts[start])
             stops.append(ends[end - 1])
         at = end
-    return View("".join(said), (begins, stops), view.block, view.named)
+    return View("".join(texts), (begins, stops), view.block, view.named)
+
+
+def _list_arguments(view: View) -> View | None:
+    """With each list of texts as the words of a command, if there is one."""
+    lists = ([*_BETWEEN.finditer(view.text, *parts.span())] for parts in _LIST.finditer(view.text))
+    parts = [each for listed in lists if len(listed) > 2 for each in listed]
+    pieces = [(each.start(), each.end(), " " if "," in each[0] else "") for each in parts]
+    return _replace(view, pieces) if pieces else None
 
 
 def _join(view: View, *, words: bool) -> View | None:
@@ -158,9 +173,10 @@ def _join(view: View, *, words: bool) -> View | None:
     """
     text, breaks = view.text, list[tuple[int, int, str]]()
     for found in _BREAK.finditer(text):
-        before = text[max(0, found.start() - 8) : found.start()].rstrip(_BESIDE)
+        near = max(0, found.start() - _NEAR)
+        before = text[near : found.start()].rstrip(_BESIDE)
         if before and (before[-1].isalnum() or before[-1] in "_+/=%.~\\-"):
-            start = max(0, found.start() - 8) + len(before)
+            start = near + len(before)
             if not (words and _PLAIN_NEXT.match(text, found.end())):
                 breaks.append((start, found.end(), ""))
     return _replace(view, breaks)._replace(named=False) if breaks else None
@@ -188,18 +204,21 @@ def _decode_base64(run: str) -> Iterator[str]:
         rest = letters[skipped:]
         rest = rest[: len(rest) - (len(rest) % 4 == 1)]
         try:
-            yield base64.b64decode(rest + "=" * (-len(rest) % 4)).decode("utf-8", "replace")
+            data = base64.b64decode(rest + "=" * (-len(rest) % 4))
         except (ValueError, binascii.Error):
             continue
+        yield data.decode("utf-8", "replace")
+        if data[1::2].count(0) > len(data) // 4:
+            yield data.decode("utf-16-le", "replace")
 
 
 def _read_dumps(text: str) -> Iterator[tuple[int, int, str]]:
     """Blocks of lines that each have an address and bytes, as xxd, hexdump and od write them."""
     for block in _list_blocks(_DUMPED, text):
         for cell, decode in _CELLS:
-            said = b"".join(decode(each) for line in block for each in _list_cells(line[1], cell))
-            if len(said) > 7:
-                yield block[0].start(), block[-1].end(), said.decode("utf-8", "replace")
+            content = b"".join(decode(each) for line in block for each in _list_cells(line[1], cell))
+            if len(content) > 7:
+                yield block[0].start(), block[-1].end(), content.decode("utf-8", "replace")
     for block in _list_blocks(_SPELT, text):
         columns = (line[1][at : at + 4] for line in block for at in range(0, len(line[1]), 4))
         yield block[0].start(), block[-1].end(), "".join(each.strip()[:1] or " " for each in columns)

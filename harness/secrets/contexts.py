@@ -16,12 +16,19 @@ _ENDS = tuple(
 """How a word of a secret's name ends."""
 _SHORT = ("pass", "pat", "pw", "psk", "jwt", "auth", "cookie", "cred", "creds", "sig", "signature", "otp", "pin", "dsn")
 """A whole word of a name; what follows it has to look like no word."""
-_PASSWORDS = ("password", "passwd", "passwort", "passphrase", "passcode", "pwd", "pass", "pw", "pin")
+_PASSWORDS = ("password", "passwd", "passwort", "passphrase", "passcode", "pwd", "pass", "pw", "pin", "psk")
+_PASSWORD = re.compile(
+    rf"\w*(?:{'|'.join(_PASSWORDS[:6])})|{'|'.join(_PASSWORDS[6:])}"
+    r"|(?:db|my|user|root|smtp|ftp|sql|admin|login|pg|mysql|require|store|key|ssh|vnc|ldap|rsync|sasl)pass"
+)
+_PASS = re.compile(r"(?<!BY)(?<!COM)(?<!TRES)(?<!SUR)PASS\Z")
+_SEED = re.compile(r"(?:totp|otp|mfa|fa)seed|(?:backup|recovery)codes?|\w*privkey")
+"""Other words that name a secret, or two of them."""
 _KEYS = frozenset(
     "api access private secret auth signing signature encryption account service master license licence ssh "
     "deploy session "
     "shared client subscription storage admin hmac webhook app application consumer rest write server bot "
-    "project".split()
+    "project preshared".split()
 )
 """What stands before the word key in the name of a secret."""
 _NO_KEYS = frozenset("primary foreign public sort partition cache routing idempotency object dedup map host".split())
@@ -33,7 +40,8 @@ _PLAIN_ENDS = frozenset(
     "reset store provider manager required enabled disabled regex pattern label title text message error errors "
     "status "
     "version algorithm alg method usage scope scopes audience issuer env var rotation age strength validator "
-    "budget".split()
+    "budget timeout timeouts lifetime days hours minutes seconds rate hasher hashers mode backend backends cache "
+    "encryption service host".split()
 )
 """The last word of a name that tells of a secret and is none."""
 _PLAIN_STARTS = frozenset(
@@ -46,7 +54,9 @@ _NO_SECRET = re.compile(
     r"ked|changed|"
     r"password|passwd|secret|token|key|value|prompt|stdin|file|input|env|vault|basic|bearer|digest|plain|default"
     r"|inherit|"
-    r"\[?canary.*|[x*._#-]+|(?:your|my|the|some|example|dummy|insert|replace)[-_ ].*|change[-_]?me|placeholder|"
+    r"token\d|id=.*|same-origin|oauth[12]?|oidc|saml2?|argon2\w{0,2}|scram-sha-\d+|[hrep]s(?:256|384|512)|sha\d+\w{0,8}|"
+    r"v?\d+(?:\.\d+)+|[a-z][\w.-]*[=<>~!]=[\d.]+|\[?canary.*|[x*._#-]+|"
+    r"(?:your|my|the|some|example|dummy|insert|replace)[-_ ].*|change[-_]?me|placeholder|"
     r"\w*(?:getenv|environ|process\.env)\b.*"
 )
 _FUNCTION_WORDS = frozenset(
@@ -58,7 +68,7 @@ _FUNCTION_WORDS = frozenset(
 _CODE = re.compile(r"[$<{%(\[&*]|[\w.]+[(\[]|(?:[A-Za-z_]\w*(?:\.|->|::))+[A-Za-z_]+\Z|/(?:[\w.-]+/)+|\.{1,2}/|~/")
 """How a value begins that stands for another one: a variable, a call, an attribute, a path."""
 _WORDS = AhoCorasick(
-    [*sorted({"key", *_SHORT, *_ENDS}, key=len)], matchkind=MatchKind.LeftmostLongest
+    [*sorted({"key", "seed", "backup", "recovery", *_SHORT, *_ENDS}, key=len)], matchkind=MatchKind.LeftmostLongest
 )  # fmt: skip
 _LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _BEFORE, _AFTER = re.compile(r"[\w.-]{0,60}\Z"), re.compile(r"[\w-]{0,40}")
@@ -77,8 +87,23 @@ _LINE = re.compile(
     r"(?:^|\n|[;&?{,])[ \t]*(?:\d{1,6}[\t→|:] ?)?(?:[-+>*][ \t]*)?(?:(?:export|set|setenv|ENV|ARG|local|const|le"
     r"t|var|declare)[ \t]+)?[\"'`]?[\w.-]*\Z"
 )
+_WORD_BEFORE = re.compile(r"[^\s,(] \Z")
+"""What stands before a word of a command, or of a text that says how to connect: no argument of a call."""
 _OPTION = re.compile(r"(?<![\w-])--?[\w-]{0,40}\Z")
 _ARGUMENT = re.compile(r"(?:[ \t]+|=|[\"'][ \t]*,?\s*)[\"']?([^\s\"'`,;<>-][^\s\"'`,;<>]{3,500})")
+_SEVERAL = re.compile(
+    r"[\"']?\s{0,3}(?::|=>?)\s{0,5}(?:([\[{])[^\[\]{}]{3,2000}[\]}]"
+    r"|(?<=\n)(?:[ \t]*-[ \t]+[^\n]{3,200}(?:\n|\Z)){1,100})"
+)
+_ITEMS = {
+    ("[", True): re.compile(r"[\"']([A-Za-z0-9][^\s\"']{3,500})[\"']"),
+    ("{", True): re.compile(r"[:=>]\s{0,5}[\"']([A-Za-z0-9][^\s\"']{3,500})[\"']"),
+    ("{", False): re.compile(r"\bvalue[\"']?\s{0,5}[:=]\s{0,5}[\"']([A-Za-z0-9][^\s\"']{3,500})[\"']"),
+    ("-", True): re.compile(r"-[ \t]+[\"']?([A-Za-z0-9][^\s\"']{3,500})[\"']?(?=[ \t]*(?:\n|\Z))"),
+}
+"""How several values are written, and whether their name says that they are several -> how each is."""
+_NAME = re.compile(r"[A-Za-z]+(?:[-_.:/][A-Za-z]+){0,2}[-_.]?v?\d{0,4}[a-z]{0,2}|v?\d*(?:\.\d+)+")
+"""A plain name with a number perhaps, or a version."""
 _VALUE = r"[^\s\"'`\\,;<>(){}\[\]|&]"
 _PLACED = tuple(
     (signs.split("|"), re.compile(each))
@@ -91,9 +116,14 @@ _PLACED = tuple(
         ("signature=", r"(?i)signature=([\w+/=%-]{16,2000})"),
         # logins
         ("://", r"[a-z]://[^\s/:@\"'<>]{0,100}:((?!\d{1,5}/)[^\s/@\"'<>]{3,500})@"),
-        ("://", r"[a-z]://[^\s/:@\"'<>]{0,100}:([^\s@\"'<>]{0,100}[^\s/@\"'<>\d][^\s@\"'<>]{0,100})@[\w.-]+[:/\s]"),
+        ("://", r"[a-z]://[^\s/:@\"'<>]{0,100}:(?!\d{2,5}/)([^\s\"'<>]{0,100}[^\s/@\"'<>\d][^\s\"'<>]{0,100})@[\w.-]+(?:[:/\s\"'?]|\Z)"),
+        ("@tcp(|@unix(", r"[\w.-]{1,60}:([^\s\"'/]{3,200})@(?:tcp|unix)\("),
+        # words that are a key, and the numbers of one
+        ("mnemonic|seed|phrase", (r"(?i)(?:\b|_)(?:mnemonic|seed(?:[ _-]?phrase)?|phrase)[\"']?\s{0,3}[=:]\s{0,3}[\"']?"
+            r"((?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b")),
+        ("\"kty", r"\"(?:d|p|q|dp|dq|qi|k)\"\s{0,5}:\s{0,5}\"([\w-]{20,2000})\""),
         ("-u|--user|--proxy-user|--creds", (r"(?<![\w-])(?:-u|-U|--user|--proxy-user|--username|--creds)[ =]?[\"'"
-            r"]?[^\s:\"'%/=-]{1,100}[:%]([^\s\"']{3,200})")),
+            r"]?[^\s:\"'%/=-]{1,100}[:%]((?!//)[^\s\"']{3,200})")),
         ("login", (r"\b(?:machine\s+\S{1,200}|default)\s+login\s+\S{1,100}\s+(?:account\s+\S+\s+)?password\s+([^"
             r"\s\"']{3,500})")),
         ("password", r"\b(?:login|user)\s+\S{1,100}\s+password\s+((?=\S{0,200}[\d!@#%^*_+-])[^\s\"']{4,500})"),
@@ -173,6 +203,11 @@ def find(text: str) -> Iterator[tuple[int, int]]:
     yield from _find_named(text, lower)
 
 
+def is_name(value: str) -> bool:
+    """Whether it may stand in any other text and be no secret there."""
+    return _NAME.fullmatch(value) is not None
+
+
 def _is_plain(value: str) -> bool:
     return bool(_NO_SECRET.fullmatch(value) or _CODE.match(value) or value.lower() in _FUNCTION_WORDS)
 
@@ -180,16 +215,17 @@ def _is_plain(value: str) -> bool:
 def _tell_kind(name: str) -> str:
     """Whose name it is: of a `password`, of another `secret`, of one by its `short` name; empty: of none."""
     pieces = [piece.lower() for piece in _PIECES.findall(name)]
-    if not pieces or pieces[-1] in _PLAIN_ENDS or (pieces[0] in _PLAIN_STARTS and len(pieces) > 1):
+    if (
+        not pieces
+        or pieces[-1] in _PLAIN_ENDS
+        or "existing" in pieces
+        or (pieces[0] in _PLAIN_STARTS and len(pieces) > 1)
+    ):
         return ""
+    if any(_PASSWORD.fullmatch(piece) for piece in pieces) or (name.isupper() and _PASS.search(name)):
+        return "password"
     for at, piece in enumerate(pieces):
-        if (
-            piece.endswith(_PASSWORDS[:6])
-            or piece in _PASSWORDS[6:]
-            or re.fullmatch(r"(?:db|my|user|root|smtp|ftp|sql|admin|login|pg|mysql)pass", piece)
-        ):
-            return "password"
-        if piece.endswith(_ENDS):
+        if piece.endswith(_ENDS) or _SEED.fullmatch("".join(pieces[max(0, at - 1) : at + 1])):
             return "secret"
         if piece == "key" and at and pieces[at - 1] not in _NO_KEYS and (name.isupper() or pieces[at - 1] in _KEYS):
             return "secret"
@@ -206,16 +242,31 @@ def _find_named(text: str, lower: str) -> Iterator[tuple[int, int]]:
         after = _AFTER.match(text, end)
         until = after.end() if after else end
         name = text[begin:until]
-        if not (kind := _tell_kind(name.lstrip("-"))):
-            continue
-        if found := _find_value(text, begin, until, kind, name):
+        kind = _tell_kind(name.lstrip("-"))
+        if kind and (found := _find_value(text, begin, until, kind, name)):
             yield found
+        else:
+            yield from _find_listed(text, until, name)
+
+
+def _find_listed(text: str, end: int, name: str) -> Iterator[tuple[int, int]]:
+    """Values behind a name of several, in a list or by further names; one of its own may be called `value`."""
+    kind = _tell_kind(name.removesuffix("s"))
+    listed = _SEVERAL.match(text, end) if kind else None
+    if not listed or not (item := _ITEMS.get((listed[1] or "-", name.endswith("s")))):
+        return
+    for found in item.finditer(text, *listed.span()):
+        value = found[1]
+        odd = len(value) >= 8 and len(re.findall(r"\d", value)) > 2 and re.search("[A-Za-z]", value)
+        looks_secret = re.search(r"[\d\W_]", value) if kind == "password" else odd and not is_name(value)
+        if looks_secret and not _is_plain(value):
+            yield found.span(1)
 
 
 def _find_value(text: str, begin: int, end: int, kind: str, name: str) -> tuple[int, int] | None:
     ahead = text[max(0, begin - 30) : begin]
-    if _OPTION.search(text[max(0, begin - 30) : end]) and (given := _ARGUMENT.match(text, end)):
-        return None if _is_plain(given[1]) or (kind == "short" and _is_word(given[1])) else given.span(1)
+    if _OPTION.search(text[max(0, begin - 30) : end]) and (argument := _ARGUMENT.match(text, end)):
+        return None if _is_plain(argument[1]) or (kind == "short" and _is_word(argument[1])) else argument.span(1)
     sign = _SIGN.match(text, end)
     if not sign:
         word = re.compile(r"[ \t]+([^\s\"'`,;<>]{4,500})[ \t]*(?:\n|\Z)").match(text, end)
@@ -227,10 +278,10 @@ def _find_value(text: str, begin: int, end: int, kind: str, name: str) -> tuple[
             return word.span(1)
         return None
     if quoted := _QUOTED.match(text, sign.end()):
-        said = quoted[2]
-        worded = kind == "short" and (" " in said or _is_word(said))
-        spaced = sign[1].isspace() and (kind != "password" or " " in said or _is_word(said))
-        return None if _is_plain(said) or worded or spaced or _names_itself(said) else quoted.span(2)
+        inner = quoted[2]
+        worded = kind == "short" and (" " in inner or _is_word(inner))
+        spaced = sign[1].isspace() and (kind != "password" or " " in inner or _is_word(inner))
+        return None if _is_plain(inner) or worded or spaced or _names_itself(inner) else quoted.span(2)
     if not sign[1].strip(" \t),"):
         return None
     if block := _BLOCK.match(text, sign.end()):
@@ -246,6 +297,7 @@ def _find_value(text: str, begin: int, end: int, kind: str, name: str) -> tuple[
     if name.isupper() and tight and kind != "short":
         return None if value.isdecimal() and kind != "password" else place
     set_ = bool(_LINE.search(text[max(0, begin - 60) : begin])) and bool(_REST.match(text, bare.end()))
+    set_ = set_ or (kind == "password" and tight and bool(_WORD_BEFORE.search(ahead)))
     ended = bool(_REST.match(text, place[1])) or place[1] < bare.end()
     return place if _is_value(value, kind, set_=set_, ended=ended) else None
 
