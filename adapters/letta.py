@@ -280,10 +280,10 @@ class LettaMemory(Store):
 
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
         archives = [archive for _, archive in self.holding_at(scope)] if memory_ids else []
-        return [any(self._delete(archive, name) for archive in archives) for name in memory_ids]
+        return [any(self._delete(archive, name) for archive in archives if name) for name in memory_ids]
 
     def _delete(self, archive: str, memory_id: str) -> bool:
-        """Refused for what is unknown (404), of another archive (400), or no passage's id (422)."""
+        """Refused for what is unknown (404), of another archive (400), or no passage's id (422; an empty one raises)."""
         try:
             self.client.archives.passages.delete(memory_id, archive_id=archive)
         except (self.sdk.NotFoundError, self.sdk.BadRequestError, self.sdk.UnprocessableEntityError):

@@ -27,7 +27,7 @@ from harness.conformance.write_checks import SHIP
 CANARY = "k4n4ry7f3"
 LATER, MUCH_LATER = "2026-05-04T10:00:00+02:00", "2027-01-01T00:00:00+00:00"
 SECRET = f"The pin of the door is {CANARY}."
-UNKNOWN = ("unknown", "00000000-0000-4000-8000-000000000000")
+UNKNOWN = ("unknown", "00000000-0000-4000-8000-000000000000", "")
 
 
 # --- by id ------------------------------------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def gets_by_id(bench: Bench) -> None:
         hit = memory.get(SHOP, name)
         expect(hit is not None and SHIP in hit.text and hit.memory_id == name, f"get returned {hit}")
         for unknown in UNKNOWN:
-            equal(memory.get(SHOP, unknown), None, f"get of {unknown}")
+            equal(memory.get(SHOP, unknown), None, f"get of {unknown!r}")
 
 
 @check("persistent", "update", "entries")
@@ -71,7 +71,8 @@ def updates_under_the_same_id(bench: Bench) -> None:
 def updates_nothing_unknown(bench: Bench) -> None:
     """stores nothing for an id that it does not know"""
     with bench.open() as memory:
-        equal(memory.update(SHOP, UNKNOWN[0], make_item(SHIP)), Ack(()), "the acknowledgement")
+        for unknown in UNKNOWN:
+            equal(memory.update(SHOP, unknown, make_item(SHIP)), Ack(()), f"the acknowledgement of {unknown!r}")
         if bench.offers("entries"):
             equal(memory.entries(SHOP), [], "listing")
 
@@ -94,7 +95,7 @@ def deprecates_from_a_day_on(bench: Bench) -> None:
     """brings what is deprecated for an earlier day and not for a later one, also after reopening, and keeps it by id"""
     with bench.open() as memory:
         old, rest = remember_ids(memory, make_item("The queue is rabbit."), make_item("The port is 8080."))
-        equal(memory.deprecate(SHOP, [old, *UNKNOWN], LATER), [True, False, False], "the answers")
+        equal(memory.deprecate(SHOP, [old, *UNKNOWN], LATER), [True, *[False] * len(UNKNOWN)], "the answers")
         equal(memory.deprecate(SHOP, [], LATER), [], "no id")
     with bench.open() as memory:
         memory.settle(20)
@@ -132,7 +133,8 @@ def tells_its_history(bench: Bench) -> None:
         (name,) = remember_ids(memory, make_item(SHIP))
         memory.update(SHOP, name, make_item("Deploy with scripts/ship --target raft."))
         memory.history(SHOP, name)
-        equal(memory.history(SHOP, UNKNOWN[0]), [], "the history of an unknown id")
+        for unknown in UNKNOWN:
+            equal(memory.history(SHOP, unknown), [], f"the history of {unknown!r}")
 
 
 # --- deleting ---------------------------------------------------------------------------------------------------------
@@ -143,7 +145,7 @@ def forgets_by_id(bench: Bench) -> None:
     """says True for what it deleted and False for what it does not know or has deleted before, and deletes no more"""
     with bench.open() as memory:
         (secret, _) = remember_ids(memory, make_item(SECRET), make_item("The rest stays."))
-        equal(memory.forget(SHOP, [secret, *UNKNOWN]), [True, False, False], "the answers")
+        equal(memory.forget(SHOP, [secret, *UNKNOWN]), [True, *[False] * len(UNKNOWN)], "the answers")
         equal(memory.forget(SHOP, [secret]), [False], "the second answer")
         equal(memory.forget(SHOP, []), [], "no id")
         memory.settle(20)
@@ -248,7 +250,7 @@ def wider_memories_change_for_all(bench: Bench) -> None:
                 "the acknowledgement",
             )
         if bench.offers("forget"):
-            equal(memory.forget(SHOP, [*UNKNOWN, gone]), [False, False, True], "the answers")
+            equal(memory.forget(SHOP, [*UNKNOWN, gone]), [*[False] * len(UNKNOWN), True], "the answers")
         memory.settle(20)
         hits = memory.entries(wider)
         expect(holds(hits, "7070" if bench.offers("update") else "9090"), "what was changed is not in its own scope")
