@@ -147,7 +147,7 @@ class Rows(LocalMemory):
     def find(self, query: str, visible: Sequence[str], k: int) -> list[tuple[str, float | None]]:
         """Ids out of `visible` (in the order of writing) with their scores, best first."""
 
-    def changed(self, added: Sequence[str] | None = None) -> None:
+    def after_change(self, added: Sequence[str] | None = None) -> None:
         """After each change of the rows.
 
         Args:
@@ -167,7 +167,7 @@ class Rows(LocalMemory):
     def remember(self, items: Sequence[Item]) -> list[Ack]:
         acks = [Ack((self._insert(item),) if item.text.strip() else ()) for item in items]
         if added := [name for ack in acks for name in ack.ids]:
-            self.changed(added)
+            self.after_change(added)
         return acks
 
     def _insert(self, item: Item) -> str:
@@ -211,20 +211,20 @@ class Rows(LocalMemory):
         if not self.sees(memory_id, scope) or not item.text.strip():
             return Ack(())
         self.rows[memory_id] = item
-        self.changed()
+        self.after_change()
         return Ack((memory_id,))
 
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
         gone = [self.sees(name, scope) and self.rows.pop(name) is not None for name in memory_ids]
         if any(gone):
-            self.changed()
+            self.after_change()
         return gone
 
     def forget_scope(self, scope: Scope) -> None:
         if not self.scoped:
             raise Unsupported("forget_scope")
         self.rows = {name: item for name, item in self.rows.items() if item.scope != scope}
-        self.changed()
+        self.after_change()
 
 
 class RowMemory(Rows, FileMemory):

@@ -18,8 +18,8 @@ class Bm25Memory(RowMemory):
         self.library, self.numpy = library, sdk("numpy", "coldwarm")
         self.index: Any = None
 
-    def changed(self, added: Sequence[str] | None = None) -> None:
-        super().changed(added)
+    def after_change(self, added: Sequence[str] | None = None) -> None:
+        super().after_change(added)
         self.index = None
 
     def words(self, texts: Iterable[str]) -> list[list[str]]:

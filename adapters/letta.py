@@ -283,7 +283,7 @@ class LettaMemory(Store):
         return [any(self._delete(archive, name) for archive in archives if name) for name in memory_ids]
 
     def _delete(self, archive: str, memory_id: str) -> bool:
-        """Refused for what is unknown (404), of another archive (400), or no passage's id (422; an empty one raises)."""
+        """Refused for what is unknown (404), of another archive (400), or no id of a passage (422)."""
         try:
             self.client.archives.passages.delete(memory_id, archive_id=archive)
         except (self.sdk.NotFoundError, self.sdk.BadRequestError, self.sdk.UnprocessableEntityError):

@@ -25,13 +25,13 @@ class VectorFileMemory(RowMemory):
     def vector(self, values: list[float]) -> tuple[Any, str]:
         return self.numpy.array(values, dtype="float32"), json.dumps(values)
 
-    def changed(self, added: Sequence[str] | None = None) -> None:
+    def after_change(self, added: Sequence[str] | None = None) -> None:
         texts = dict.fromkeys(item.text for item in self.rows.values())
         fresh = [text for text in texts if text not in self.vectors]
         self.vectors.update(zip(fresh, map(self.vector, embed(self.space, fresh)), strict=True))
         self.vectors = {text: self.vectors[text] for text in texts}
         self.matrix = None
-        super().changed()
+        super().after_change()
 
     def dump(self, ids: Iterable[str]) -> str:
         rows = (f'{self.line(name)[:-1]}, "embedding": {self.vectors[self.rows[name].text][1]}}}' for name in ids)

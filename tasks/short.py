@@ -100,7 +100,7 @@ class _Chains:
             yield older
             name = older
 
-    def holds(self, fact: Mapping[str, Any]) -> bool:
+    def has_rival(self, fact: Mapping[str, Any]) -> bool:
         """Whether the fact has a rival. What only one fact is about stands in its question, so it is no form of it."""
         return "supersedes" in fact or any(each.get("supersedes") == fact.get("id") for each in self.facts.values())
 
@@ -160,7 +160,7 @@ def _expand_fact(fact: dict[str, Any], chains: _Chains) -> dict[str, Any]:
         rewrites.append({"text": changed, "mentions": [older]})
     derived = {
         "type": "project",
-        "forms": _forms(str(says.get("key", what if chains.holds(fact) else "")), what, value),
+        "forms": _forms(str(says.get("key", what if chains.has_rival(fact) else "")), what, value),
         **phrase(what, value, chains.where(fact)),
         "rewrites": rewrites,
     }

@@ -239,7 +239,7 @@ class Child:
 
     def _late(self, op: str, seconds: float) -> MemoryFault:
         """The fault of a call whose time is over; the child is killed."""
-        lack = self._patience.exhausted
+        lack = self._patience.used_excuse
         lack = lack or shortage.explain_memory(self._held) or shortage.explain_full_file(self._home.parent)
         self.kill()
         if lack:

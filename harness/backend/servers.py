@@ -313,7 +313,7 @@ class Service:
                 pass
         except TimeoutError:
             late = f"{name} was not ready within {self._seconds:g} s{self._last_words(name)}"
-            raise ServiceError(late, patience.exhausted) from None
+            raise ServiceError(late, patience.used_excuse) from None
 
     def _ask(self, op: str, *args: Any) -> Any:
         assert self._supervisor is not None

@@ -15,7 +15,7 @@ from harness.machine import processes
 
 SPAN = 0.25
 """Seconds after which it is looked at whether anything stood still."""
-KEPT = 300.0
+ALLOWANCE = 300.0
 """Seconds for which who is waited for may be stopped from outside, or kept from running."""
 BUSY = "other programs had the processors"
 
@@ -31,12 +31,12 @@ class Patience:
     def __init__(self, seconds: float, excuse: Callable[[], str] = lambda: "") -> None:
         """Args: excuse: What kept who is waited for from running in the span that has just passed; empty: it counts."""
         self.left, self.paused, self._excuse = seconds, 0.0, excuse
-        self._spans = Counter[str]()
+        self._excused_spans = Counter[str]()
 
     @property
-    def exhausted(self) -> str:
+    def used_excuse(self) -> str:
         """The most frequent excuse, once there were as many as count; before that empty."""
-        return self._spans.most_common(1)[0][0] if self._spans.total() * SPAN >= KEPT else ""
+        return self._excused_spans.most_common(1)[0][0] if self._excused_spans.total() * SPAN >= ALLOWANCE else ""
 
     def wait(self, ready: Callable[[float], object], span: float = SPAN) -> bool:
         """Whether it is ready within one span. `ready` waits for so many seconds. Raises TimeoutError."""
@@ -45,8 +45,8 @@ class Patience:
         found = bool(ready(span))
         took = time.monotonic() - began
         self.paused += max(0.0, took - span)
-        if not found and not self.exhausted and (excuse := self._excuse()):
-            self._spans[excuse] += 1
+        if not found and not self.used_excuse and (excuse := self._excuse()):
+            self._excused_spans[excuse] += 1
         else:
             self.left -= min(took, span) if found else span
         if not found and self.left <= 0:

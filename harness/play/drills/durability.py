@@ -86,15 +86,15 @@ def plan_rounds(size: int, seed: int) -> tuple[Round, ...]:
     draw = random.Random(f"durability {size} {seed}")  # noqa: S311  reproducible on purpose
     amount = max(1, min(ROUNDS, size // SMALLEST))
     more = Counter(draw.randrange(amount) for _ in range(size - amount * SMALLEST))
-    flying = set(draw.sample(range(amount), amount // 2))
-    return tuple(_round(at, SMALLEST + more[at], at in flying, draw) for at in range(amount))
+    in_flight = set(draw.sample(range(amount), amount // 2))
+    return tuple(_round(at, SMALLEST + more[at], at in in_flight, draw) for at in range(amount))
 
 
-def _round(at: int, writes: int, flying: bool, draw: random.Random) -> Round:
+def _round(at: int, writes: int, in_flight: bool, draw: random.Random) -> Round:
     name = f"round {at + 1:02}"
     names = [f"{name}.{turn}" for turn in range(1, writes + 1)]
-    turns = bool(flying and at and at % 2 == 0)
-    kept = writes - (draw.randint(1, 2) if flying and not turns else 0)
+    turns = bool(in_flight and at and at % 2 == 0)
+    kept = writes - (draw.randint(1, 2) if in_flight and not turns else 0)
     cuts = sorted({0, *draw.sample(range(1, kept), draw.randint(1, min(CALLS, (kept + 1) // 2))), kept})
     oldest = f"round {at:02}.1" if at else None
     return Round(
@@ -104,7 +104,7 @@ def _round(at: int, writes: int, flying: bool, draw: random.Random) -> Round:
         updated=None if at % 2 else oldest,
         late=bool((at - 1) // 2 % 2),
         air=(f"{name} turn",) if turns else tuple(names[kept:]),
-        seconds=draw.choice(UPDATE_MS if turns else AIR_MS) / 1000 if flying else 0.0,
+        seconds=draw.choice(UPDATE_MS if turns else AIR_MS) / 1000 if in_flight else 0.0,
     )
 
 

@@ -225,7 +225,7 @@ def test_no_deadline_passes_while_a_child_is_stopped(tmp_path: Path, launch: Lau
 def test_who_is_stopped_for_good_is_the_machines_doing_unless_it_stopped_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.machine.patience.KEPT", 0.5)
+    monkeypatch.setattr("harness.machine.patience.ALLOWANCE", 0.5)
     with opened("Slow", tmp_path, SHORT) as memory:
         os.kill(memory._child.pid, signal.SIGSTOP)
         with pytest.raises(MemoryFault) as caught:
@@ -239,7 +239,7 @@ def test_no_backend_is_late_while_others_have_the_processors(tmp_path: Path, mon
     monkeypatch.setattr(Rivals, "keep", lambda _: True)
     with opened("Slow", tmp_path, SHORT) as memory:
         assert ask(memory) == []
-    monkeypatch.setattr("harness.machine.patience.KEPT", 0.5)
+    monkeypatch.setattr("harness.machine.patience.ALLOWANCE", 0.5)
     (tmp_path / "own").mkdir()
     caught = fail("Slow", tmp_path / "own", Deadlines(open=60, call=0.5, item=0, exit=1.0))
     assert caught.fault.kind == "machine" and "other programs had the processors" in caught.fault.message

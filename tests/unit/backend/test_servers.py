@@ -342,7 +342,7 @@ def test_a_server_that_others_kept_from_running_is_not_to_blame(
     pids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Rivals, "keep", lambda _: True)
-    monkeypatch.setattr("harness.machine.patience.KEPT", 1.0)
+    monkeypatch.setattr("harness.machine.patience.ALLOWANCE", 1.0)
     with pytest.raises(ServiceError, match="other programs had the processors") as caught:
         Service(server(pids, env={"MODE": "ill"}), tmp_path / "server", seconds=1).__enter__()
     assert caught.value.kind == "machine" and not running(pids)

@@ -41,18 +41,18 @@ def test_time_in_which_the_other_is_stopped_does_not_count() -> None:
         assert not patience.wait(lambda seconds: time.sleep(seconds), span=0.01)
     with pytest.raises(TimeoutError):
         patience.wait(lambda seconds: time.sleep(seconds), span=0.01)
-    assert not patience.exhausted
+    assert not patience.used_excuse
 
 
 def test_who_is_kept_for_too_long_is_late_and_the_longest_excuse_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.machine.patience.KEPT", 5 * SPAN)
+    monkeypatch.setattr("harness.machine.patience.ALLOWANCE", 5 * SPAN)
     excuses = iter(["busy", "stopped", "busy", "stopped", "stopped"])
     patience = Patience(0.01, lambda: next(excuses))
     for _ in range(5):
         assert not patience.wait(lambda _: False)
     with pytest.raises(TimeoutError):
         patience.wait(lambda _: False)
-    assert patience.exhausted == "stopped"
+    assert patience.used_excuse == "stopped"
 
 
 def test_who_gets_little_of_a_processor_is_kept_from_running_by_others() -> None:

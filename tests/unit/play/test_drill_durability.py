@@ -89,15 +89,15 @@ def test_the_sound_backend_keeps_all_it_acknowledged(told: Transcript) -> None:
 @pytest.mark.slow
 def test_every_kill_comes_right_behind_an_acknowledgement_and_is_followed_by_a_fresh_process(told: Transcript) -> None:
     killed = [(line - 1, event.about) for line, event in told.of(Handled) if event.what == "killed"]
-    kills, flying = [at for at, _ in killed], [about for _, about in killed]
+    kills, in_flight = [at for at, _ in killed], [about for _, about in killed]
     assert len(kills) == SIZE // SMALLEST
-    assert sum(bool(about) for about in flying) == len(kills) // 2
+    assert sum(bool(about) for about in in_flight) == len(kills) // 2
     for at in kills:
         before, after = told.events[at - 1], told.events[at + 1]
         assert isinstance(before, Called) and before.op in ("remember", "forget", "update") and before.answer
         assert isinstance(after, Handled) and after.what == "opened"
     written = {name for _, call in told.calls("remember") for name in call.about}
-    assert not written & {name for about in flying for name in about}, "nobody knows of what was in flight"
+    assert not written & {name for about in in_flight for name in about}, "nobody knows of what was in flight"
 
 
 def test_everything_is_asked_for_behind_the_last_kill(told: Transcript) -> None:
