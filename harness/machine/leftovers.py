@@ -105,7 +105,7 @@ def make_temporary() -> Iterator[Path]:
 @cache
 def process_folder() -> Path:
     """This process's folder for all temporary ones, and for what stays until it ends."""
-    sweep(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
+    sweep_temporary()
     (root, lock), owner = _make_folder(), os.getpid()
 
     def remove() -> None:
@@ -134,6 +134,11 @@ def _make_folder() -> tuple[Path, BaseFileLock]:
             lock = _lock(root)
             if (root / LOCK).exists():
                 return root, lock
+
+
+def sweep_temporary() -> None:
+    """Clears the temporary folders of processes that have died."""
+    sweep(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
 
 
 def sweep(folders: Iterable[Path], below: str = ".") -> None:

@@ -90,6 +90,8 @@ def _start(context: Any, function: Callable[[Any], object]) -> Iterator[Connecti
                 ours.send(None)
         except BaseException:
             ours.close()
+            process.join()
+            leftovers.sweep_temporary()  # it had no time to clear its folder
             raise
         finally:
             process.join()
@@ -133,6 +135,10 @@ def _work(parts: Connection, function: Callable[[Any], object], thresholds: tupl
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(*thresholds)
+    with suppress(ImportError):  # its bars share a semaphore, of which the system warns if this process ends at once
+        from tqdm import tqdm
+
+        tqdm.set_lock(threading.RLock())
     threading.Thread(target=_end_with, args=(parts,), daemon=True).start()
     try:
         while given := parts.recv():

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from harness.compare.comparisons import find_dominated
 from harness.compare.rows import DUMP
+from harness.machine.workers import map_parts
 from harness.model.cells import Cell
 from harness.model.scenario import MINED
 from harness.model.trial import READ_POLICIES
@@ -93,11 +95,19 @@ class SelfTest:
     left_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
+class _Proven(NamedTuple):
+    """One scenario, and what its proofs found."""
+
+    row: ScenarioRow
+    breaches: tuple[Breach, ...]
+    notes: tuple[Breach, ...]
+
+
 def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | None = None) -> SelfTest:
     """Proves the scenarios of these files, side by side."""
     if len(files) >= ENOUGH and not all(file.absolute().parent.name == MINED for file in files):
         separability.require_classifier()
-    work_trees, breaches, proofs, left_out = WorkTrees(), [], [], dict[str, Sequence[str]]()
+    breaches, proofs, left_out = list[Breach](), list[ScenarioProof](), dict[str, Sequence[str]]()
     for file in files:
         if problems := loader.validate(file, fixtures, cache):
             breaches += [_report_broken(file, line) for line in problems]
@@ -107,36 +117,41 @@ def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | Non
                 left_out[scenario.id] = missing
             else:
                 proofs.append(ScenarioProof(file, scenario, repo))
-    with ThreadPoolExecutor(workers or os.cpu_count() or 1, thread_name_prefix="proof") as pool:
-        rows = list(pool.map(lambda each: prove_scenario(each, work_trees), proofs))
+    proven = list(map_parts(_prove, proofs, workers or os.cpu_count() or 1, ahead=len(proofs)))
+    rows = [each.row for each in proven]
     many = len([each for each in rows if each.told]) >= ENOUGH
     apart = separability.measure_separability([each for row in rows for each in row.told]) if many else []
     gains = cheats.compute_gains([row.cheated for row in rows]) if many else []
     drawn = next((found for each in proofs if (found := pool_baselines.estimate_chance(each)) is not None), None)
-    for each in proofs:
-        breaches += each.breaches
+    breaches += [breach for each in proven for breach in each.breaches]
     breaches += [*judge(rows, drawn), *_check_alike(apart, gains)]
-    notes = tuple(note for each in proofs for note in each.notes)
+    notes = tuple(note for each in proven for note in each.notes)
     return SelfTest(tuple(rows), tuple(breaches), notes, drawn, tuple(apart), tuple(gains), left_out)
+
+
+def _prove(proof: ScenarioProof) -> _Proven:
+    """Asked for in processes, which end at an interrupt: threads would go on until their scenarios are proven."""
+    row = prove_scenario(proof, WorkTrees())
+    return _Proven(row, tuple(proof.breaches), tuple(proof.notes))
 
 
 def validate(files: Sequence[Path], fixtures: Path, cache: Path) -> list[str]:
     """One line a problem: what the files say, how the rules read their texts, and each check after the right job."""
-    work_trees = WorkTrees()
+    find = partial(_find_problems, fixtures=fixtures, cache=cache)
+    found = map_parts(find, files, os.cpu_count() or 1, ahead=len(files))
+    return [line for lines in found for line in lines]
 
-    def problems(file: Path) -> list[str]:
-        if found := loader.validate(file, fixtures, cache):
-            return found
-        ((scenario, repo),) = loader.load([file], fixtures, cache)
-        if missing := find_missing(scenario):
-            return [str(_report_missing(file, missing))]
-        proof = ScenarioProof(file, scenario, repo)
-        text_checks.check_texts(proof)
-        job_checks.try_out(proof, work_trees)
-        return [str(breach) for breach in proof.breaches]
 
-    with ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="validate") as pool:
-        return [line for found in pool.map(problems, files) for line in found]
+def _find_problems(file: Path, fixtures: Path, cache: Path) -> list[str]:
+    if found := loader.validate(file, fixtures, cache):
+        return found
+    ((scenario, repo),) = loader.load([file], fixtures, cache)
+    if missing := find_missing(scenario):
+        return [str(_report_missing(file, missing))]
+    proof = ScenarioProof(file, scenario, repo)
+    text_checks.check_texts(proof)
+    job_checks.try_out(proof, WorkTrees())
+    return [str(breach) for breach in proof.breaches]
 
 
 def _report_missing(file: Path, missing: Sequence[str]) -> Breach:

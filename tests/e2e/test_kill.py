@@ -122,6 +122,22 @@ def test_a_signal_breaks_off_what_a_chat_model_was_asked(reader: str, cache: Pat
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_breaks_off_the_proofs_of_a_suite(number: int, cache: Path, tmp_path: Path) -> None:
+    """Each takes a minute or so. No work tree is left, and no library's warning of what it shared is printed."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "harness", "selftest", "suite", "--suite", "deep"],
+        cwd=paths.ROOT, env=environment(cache, {"TMPDIR": str(tmp_path)}),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_heed,
+    )  # fmt: skip
+    _until(lambda: next(tmp_path.glob("coldwarm-*/tmp*/hidden/*.py"), None), process)
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=30)
+    assert (process.returncode, stdout, stderr.strip()) == (3, "", "coldwarm: stopped")
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.slow
 def test_what_a_killed_run_left_is_cleared_by_the_next(cli: Cli, cache: Path, tmp_path: Path) -> None:
     process = _started("tests.support.faulty_backends:HangsWithAHelper", cache, tmp_path / "out", TMPDIR=str(tmp_path))
     helper = int(_until(lambda: next(tmp_path.glob("out/2*/work/**/helper.pid"), None), process).read_text() or 0)
