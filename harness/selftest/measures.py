@@ -168,8 +168,9 @@ def _measure(bench: Bench, contender: Contender) -> Reached:
     way = getattr(planted_ways, contender.way) if contender.way else None
     plays = player.play(contender.name, contender.older, contender.families, contender.write, way)
     families = {_name_family(each): each for each in plays}
+    controls = player.controls if STORY in families else ()  # they are played when they are asked for
     return Reached(
-        score(plays, player.controls),
+        score(plays, controls),
         {family: each.key for family, each in families.items()},
         {family: each.day for family, each in families.items()},
     )

@@ -28,7 +28,7 @@ from harness.selftest import fault_player, measures
 from harness.selftest.fault_player import STORY, FaultPlayer, Play, is_repeatable
 from harness.selftest.faults import FaultRow, PlantedFault
 from harness.selftest.local import require_whole
-from harness.selftest.measures import Reached
+from harness.selftest.measures import Bench, Contender, Reached
 from harness.selftest.proof import Breach
 from tests.support.transcripts import transcript
 
@@ -141,6 +141,22 @@ def test_what_led_to_a_breach_is_played_again_with_that_of_the_reference(tmp_pat
     assert left == {key for each in keys.values() for key in each.values()} - {
         keys[SOUND]["keeping"], keys["Loses"]["keeping"]
     }  # fmt: skip
+
+
+def test_drills_alone_play_no_controls_of_a_story(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Player:
+        def play(self, *_: object) -> list[Play]:
+            ended = Ended(status="complete")
+            return [Play(transcript(tmp_path, Plan(pieces=()), [], drill="keeping", ended=ended), None, None)]
+
+        @property
+        def controls(self) -> list[Play]:
+            raise AssertionError("no story is compared with them")
+
+    monkeypatch.setattr(measures, "_open_player", lambda *_: Player())
+    contender = Contender(SOUND, REFERENCE, "", frozenset({"keeping"}))
+    reached = measures._measure(Bench((contender,), tmp_path, fresh=False), contender)
+    assert reached.days == {"keeping": None}
 
 
 def test_a_play_whose_process_somebody_killed_is_the_machine_s_trouble(tmp_path: Path) -> None:
