@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +68,23 @@ def fake() -> Iterator[FakePerformer]:
 def test_who_knows_everything_is_right_and_who_takes_the_worst_is_wrong(
     cli: Cli, agent: Profile, fake: FakePerformer, tmp_path: Path, wanted: Any
 ) -> None:
+    check_that_all_is_as_wanted(cli, agent, fake, tmp_path, FEW, wanted)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("agent", PROGRAMS[:1], indirect=True)
+def test_who_knows_everything_is_right_in_every_kind_of_story(
+    cli: Cli, agent: Profile, fake: FakePerformer, tmp_path: Path
+) -> None:
+    kinds = {file.parent.name for file in paths.TASKS.glob("*/*.toml")}
+    check_that_all_is_as_wanted(cli, agent, fake, tmp_path, sorted(kinds), "right")
+
+
+def check_that_all_is_as_wanted(
+    cli: Cli, agent: Profile, fake: FakePerformer, tmp_path: Path, kinds: Sequence[str], wanted: Any
+) -> None:
+    """Plays the first story of each kind by a model that takes every option of that verdict."""
     firsts = {file.parent.name: file for file in sorted(paths.TASKS.glob("*/*.toml"), reverse=True)}
-    all_kinds = os.environ.get("COLDWARM_FRESH") == "1" and (agent.name, wanted) == ("mini-swe-agent", "right")
-    kinds = (*firsts,) if all_kinds else FEW
     told = loader.load([firsts[kind] for kind in kinds], paths.FIXTURES, paths.cache_root())
     loaded = {scenario.id: Story(scenario, repo) for scenario, repo in told}
     fake.find_job, fake.decide = Settings(tmp_path, {}, loaded).find_job, know(wanted)
