@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable
@@ -170,8 +171,8 @@ def replace_block(document: Path, block: str) -> None:
 def report(run: Path) -> Results:
     """Scores a packed run, and writes its page beside it; a run that was not complete says so, and is shown."""
     claims = None if run.name == SAMPLE.name else CLAIMS  # the sample tests nothing: it shows what a report is
-    common.report_run(common.open_run(run), out=common.find_report_folder(run), quiet=True, claims=claims)
-    out = common.find_report_folder(run)
+    out, jobs = common.find_report_folder(run), os.cpu_count() or 1
+    common.report_run(common.open_run(run), out=out, quiet=True, jobs=jobs, claims=claims)
     assert out
     return Results.model_validate_json((out / "results.json").read_text("utf-8"))
 
