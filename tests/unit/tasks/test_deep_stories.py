@@ -352,6 +352,17 @@ def test_a_hidden_test_that_proves_nothing_is_a_breach(
     assert any(reason in breach.reason for breach in told.breaches), told.breaches
 
 
+@pytest.mark.parametrize("fee", "750", ids=["right", "stale", "naive"])
+def test_a_solution_that_breaks_the_build_is_a_breach(deep: DeepHouse, fee: str) -> None:
+    """Its visible tests fail as well, so that it would be told from the others before anybody decided."""
+    deep.story = STORY.replace(f"return {fee}\\n", f"return {fee})\\n")
+    assert deep.story != STORY
+    told = deep.tell()
+    assert job_checks.judge_checks(told, WorkTrees()) == (0, 1)
+    assert {"jobs.charge.charge.check", "jobs.charge.visible"} <= {breach.key for breach in told.breaches}
+    assert any("SyntaxError" in breach.reason for breach in told.breaches), told.breaches
+
+
 def test_no_command_of_a_job_sees_its_hidden_tests(deep: DeepHouse) -> None:
     looking = ["python3", "-c", "import os; print(os.path.exists('hidden'))"]
     scenario, repo = (tomllib.loads(STORY), deep.load()[1])
