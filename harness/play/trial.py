@@ -91,12 +91,12 @@ def _find_story(trial: Trial, environment: Environment) -> Path:
                 break
             environment.stores.check()
             trouble.check_endpoint(meter, asked)
-            ends = trial.backend is not None and isinstance(event, Closed) and event.status == "complete"
-            if ends:
+            played = trial.backend if isinstance(event, Closed) and event.status == "complete" else None
+            if played is not None:
                 trouble.check_gateway(environment.stores)
             log.append(event)
-            if ends and trial.backend is not None:
-                environment.stores.played(trial.backend, meter)
+            if played is not None:
+                environment.stores.played(played, meter)
     return path
 
 
