@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,6 +21,13 @@ _NONE, _OUTSIDE = b"not a git repository", b"must be run in a work tree"
 """What git says where no repository is, or one that is damaged; and beside the work tree of one."""
 _ORIGIN = re.compile(r"(?:[^/]*@)?(\[[^]]*\]|[^/:]*)(?::\d*)?/+(.+)")
 """Host and path of a URL, behind its scheme."""
+_BY_SSH = re.compile(r"(?:git\+)?ssh(?:\+git)?")
+_HOSTNAME = re.compile(r"^hostname (.+)$", re.MULTILINE)
+_ASIDE = re.compile(r"(?:alt)?ssh\.(?=[^.]+\.)")
+"""How GitHub, GitLab and Bitbucket call the host that takes ssh at the port of https."""
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+MOST = 1_000
+"""Commits that are looked up at once."""
 _OWNED = re.compile(r"(?!_git/)[^/]+/[^/]+")
 
 
@@ -32,17 +40,18 @@ class Place:
     """The checkout around a working folder; outside of one, the folder itself.
 
     Attributes:
-        repo: Owner and name, where the path of the origin's URL is these two: on whatever host, as aliases of ssh and
-            mirrors are the same repository. Any other path is whole and follows its host, without port, as it means
-            something else on another. Without an origin on a server the name of the folder that holds the repository,
-            which all of its work trees share, and a digest of its path: other folders have that name, too.
+        repo: Owner and name, where the path of the origin's URL is these two. Any other path is whole and follows its
+            host. Without an origin on a server the name of the folder that holds the repository, which all of its work
+            trees share, and a digest of its path: other folders have that name, too.
         branch, commit: None outside of a repository, on a detached head, before the first commit.
+        origin: Host and path, equal for all URLs of one repository; None without an origin on a server.
     """
 
     root: Path
     repo: str
     branch: str | None = None
     commit: str | None = None
+    origin: str | None = None
 
     @property
     def scope(self) -> Scope:
@@ -69,13 +78,23 @@ class Place:
             self._check_commit(target, f"{self.commit}:{'' if inside == Path() else inside}", path, line)
         return Source(commit=self.commit, path=str(inside), line=line)
 
+    def holds_any(self, commits: Iterable[str]) -> bool:
+        """Whether the repository has one of these commits; also if there are none. Raises PlaceError."""
+        asked = [*islice(filter(_COMMIT.fullmatch, dict.fromkeys(commits)), MOST)]
+        if not asked:
+            return True
+        done = _run(self.root, "git", "rev-list", "--no-walk", "--ignore-missing", *asked)
+        if done is None or done.returncode:
+            raise PlaceError("git does not say which commits are here: try again")
+        return bool(done.stdout)
+
     def _check_commit(self, file: Path, blob: str, path: str, line: int | None) -> None:
         """A line in the middle of edits may have another number there, so that its text is compared."""
         if _run_git(self.root, "rev-parse", "--verify", "-q", blob) is None:
             raise PlaceError(f"{path} is not in the last commit: commit it before you cite it, or cite none")
         if line is None:
             return
-        done = _run(self.root, "cat-file", "blob", blob)
+        done = _run(self.root, "git", "cat-file", "blob", blob)
         committed_lines = done.stdout.removesuffix(b"\n").split(b"\n")[line - 1 : line] if done else []
         with file.open("rb") as lines:
             current = next(islice(lines, line - 1, None), b"")
@@ -101,7 +120,7 @@ def find_place(folder: Path) -> Place:
 
     Raises PlaceError where there is a repository and git does not read it: its memories would go by another name.
     """
-    done = _run(folder, "rev-parse", "--show-toplevel")
+    done = _run(folder, "git", "rev-parse", "--show-toplevel")
     if done and done.returncode and _OUTSIDE not in done.stderr:
         here = Path(os.path.realpath(folder))
         there = next((each for each in (here, *here.parents) if os.path.lexists(each / ".git")), None)
@@ -112,21 +131,31 @@ def find_place(folder: Path) -> Place:
     if root is None:
         return Place(folder, _name_folder(folder))
     top = Path(root)
+    repo, origin = _name_origin(top) or (_name_folder(_find_common(top)), None)
+    branch, commit = _run_git(top, "branch", "--show-current"), _run_git(top, "rev-parse", "--verify", "-q", "HEAD")
+    return Place(top, repo, branch, commit, origin)
+
+
+def _name_origin(top: Path) -> tuple[str, str] | None:
+    """How a place calls it, and its host and path; None: it is on no server."""
     origin = _run_git(top, "remote", "get-url", "origin") or ""
-    repo = _name_origin(origin) or _name_folder(_find_common(top))
-    return Place(
-        top, repo, _run_git(top, "branch", "--show-current"), _run_git(top, "rev-parse", "--verify", "-q", "HEAD")
-    )
-
-
-def _name_origin(origin: str) -> str | None:
-    """None: it is on no server."""
-    _, mark, rest = origin.partition("://")
+    scheme, mark, rest = origin.partition("://")
     found = _ORIGIN.fullmatch(rest if mark else origin.replace(":", "/", 1))
     if not found or not URL.fullmatch(origin) or origin.startswith("file:"):
         return None
     path = "/".join(filter(None, found[2].rstrip("/").removesuffix(".git").split("/")))
-    return path if _OWNED.fullmatch(path) else f"{found[1]}/{path}" if path else None
+    if not path:
+        return None
+    host = _find_host(top, found[1]) if not mark or _BY_SSH.fullmatch(scheme) else found[1]
+    name = path if _OWNED.fullmatch(path) else f"{found[1]}/{path}"
+    return name, f"{_ASIDE.sub('', host.lower().rstrip('.'), count=1)}/{path}"
+
+
+def _find_host(top: Path, named: str) -> str:
+    """Behind an alias in the user's configuration of ssh; as it is named if ssh does not say."""
+    done = _run(top, "ssh", "-G", "--", named)
+    found = _HOSTNAME.search(done.stdout.decode("utf-8", "replace")) if done and done.returncode == 0 else None
+    return found[1] if found else named
 
 
 def _find_common(top: Path) -> Path:
@@ -143,7 +172,7 @@ def _name_folder(folder: Path) -> str:
 
 def _run_git(folder: Path, *words: str) -> str | None:
     """What git prints; None if it fails or prints nothing."""
-    return _read(_run(folder, *words))
+    return _read(_run(folder, "git", *words))
 
 
 def _read(done: subprocess.CompletedProcess[bytes] | None) -> str | None:
@@ -151,12 +180,12 @@ def _read(done: subprocess.CompletedProcess[bytes] | None) -> str | None:
 
 
 def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[bytes] | None:
-    """None: there is no git, or it does not come to an end."""
+    """None: there is no such program, or it does not come to an end."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         return subprocess.run(
-            ["git", *words], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False,
-            env={**environment, "LC_ALL": "C"},
+            words, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False,
+            env={**environment, "LC_ALL": "C", "GIT_NO_LAZY_FETCH": "1"},
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return None

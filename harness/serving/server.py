@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -101,8 +102,7 @@ class MemoryTools:
     def list(self) -> str:
         """All memories of this repository, and those of the current branch."""
         place = self._find_place()
-        scopes = dict.fromkeys((Place(place.root, place.repo).scope, place.scope))
-        return self._ask(lambda memory: show(_drop_doubles(hit for scope in scopes for hit in memory.entries(scope))))
+        return self._ask(lambda memory: show(_list_all(memory, place)))
 
     def forget(
         self,
@@ -133,11 +133,24 @@ class MemoryTools:
         return self._ask(settled)
 
     def _find_place(self) -> Place:
-        """Raises ToolError."""
+        """As the store calls it. Raises ToolError."""
         try:
-            return find_place(self._folder)
+            place = find_place(self._folder)
+            if place.origin is None:
+                return place
+            return replace(place, repo=self._ask(lambda memory: self._find_name(memory, place)))
         except PlaceError as error:
             raise ToolError(str(error)) from None
+
+    def _find_name(self, memory: RemoteMemory, place: Place) -> str:
+        def list_commits() -> Iterable[str]:
+            if not self._store.backend.supports("entries"):
+                hits = memory.recall("commit", place.scope, MOST, datetime.now(UTC).isoformat())
+            else:
+                hits = _list_all(memory, place)
+            return [hit.source.commit for hit in hits if hit.source and hit.source.commit]
+
+        return self._store.names.find(place, list_commits)
 
     def _ask(self, use: Callable[[RemoteMemory], T]) -> T:
         """Raises ToolError, one line, for what the backend did not do."""
@@ -186,8 +199,10 @@ def _check(*values: str) -> None:
             raise ToolError(f"a value has {len(value):,} characters; at most {LONGEST:,} are taken")
 
 
-def _drop_doubles(hits: Iterable[Hit]) -> Sequence[Hit]:
-    return [*{hit.memory_id: hit for hit in hits}.values()]
+def _list_all(memory: RemoteMemory, place: Place) -> list[Hit]:
+    """What holds for the repository or its branch, each once."""
+    scopes = dict.fromkeys((Place(place.root, place.repo).scope, place.scope))
+    return [*{hit.memory_id: hit for scope in scopes for hit in memory.entries(scope)}.values()]
 
 
 def show(hits: Sequence[Hit]) -> str:

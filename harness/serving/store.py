@@ -20,6 +20,8 @@ from harness.model.backend import Backend
 from harness.model.trial import Spec
 from harness.play.backends import DEADLINES, Playable
 from harness.play.children import Children
+from harness.serving import names
+from harness.serving.names import Names
 
 CARD = "memory.json"
 """Says what wrote the store: another backend, release or embedder cannot read it."""
@@ -32,8 +34,8 @@ class StoreError(Exception):
 class OpenStore:
     """A store that is open, and opened again after a fault that ended its process."""
 
-    def __init__(self, store: ChildStore) -> None:
-        self._store = store
+    def __init__(self, store: ChildStore, names: Names) -> None:
+        self._store, self.names = store, names
         self._memory: RemoteMemory | None = None
 
     @property
@@ -87,13 +89,14 @@ def open_store(spec: Spec, folder: Path, deadlines: Deadlines = DEADLINES) -> It
                 _check_card(
                     folder, {"backend": spec.label, "version": description.version, "embedder": embedder.digest}
                 )
+                known = _read_names(folder / names.FILE)
                 with (
                     closing(EmbeddingCache(None, embedder)) as cache,
                     Gateway(cache) as gateway,
                     Children.opened(gateway, temporary, deadlines, embedder.dims) as children,
                     children.lend(playable, 1, folder) as (store, _),
                 ):
-                    opened = OpenStore(store)
+                    opened = OpenStore(store, known)
                     try:
                         yield opened
                         opened.close()
@@ -129,3 +132,10 @@ def _check_card(folder: Path, card: dict[str, str]) -> None:
     for name, now in card.items():
         if (then := known.get(name)) != now:
             raise StoreError(f"{folder}: was written with {name} {then}, now it is {now}: name another --store")
+
+
+def _read_names(file: Path) -> Names:
+    try:
+        return Names(file)
+    except DocumentError as error:
+        raise StoreError(f"{file}: {error}: mend it, or name another --store") from None

@@ -24,6 +24,7 @@ from harness.gateway.chat import wire  # noqa: E402
 from tests.support.fake_upstream import KEY, FakeUpstream, Handler, completion, served  # noqa: E402
 
 PROGRAM = Path(sys.executable).with_name("coldwarm")
+AS_ADA = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
 T = TypeVar("T")
 pytestmark = pytest.mark.slow
 
@@ -39,7 +40,7 @@ def repo(tmp_path: Path) -> Path:
         ("init", "-q", "-b", "main"),
         ("remote", "add", "origin", "https://someone:hunter2@git.example.com/acme/storefront.git"),
         ("add", "docs"),
-        ("-c", "user.name=Ada", "-c", "user.email=ada@example.com", "commit", "-qm", "How we deploy"),
+        (*AS_ADA, "commit", "-qm", "How we deploy"),
     ):
         subprocess.run(["git", *words], cwd=root, check=True)
     return root
@@ -147,6 +148,31 @@ def test_repositories_and_branches_are_kept_apart(repo: Path, tmp_path: Path) ->
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     assert talk(elsewhere, tmp_path / "store", ask) == "Nothing is known."
+
+
+def test_one_name_on_two_hosts_is_two_repositories(repo: Path, tmp_path: Path) -> None:
+    """Also in a store of a release that did not tell them apart, whichever of them is opened first."""
+    store, other = tmp_path / "store", tmp_path / "other"
+    for words in (
+        ("init", "-q", "-b", "main", str(other)),
+        ("-C", str(other), "remote", "add", "origin", "git@gitlab.example.com:acme/storefront.git"),
+        ("-C", str(other), *AS_ADA, "commit", "-qm", "Another", "--allow-empty"),
+    ):
+        subprocess.run(["git", *words], check=True)
+
+    async def write(client: Any) -> str:
+        return await call(client, "remember", text="The port is 8123.")
+
+    async def ask(client: Any) -> tuple[str, str]:
+        return await call(client, "recall", query="port"), await call(client, "list")
+
+    assert talk(repo, store, write).startswith("Remembered")
+    (store / "names.json").unlink()
+    assert talk(other, store, ask) == ("Nothing is known.", "Nothing is known.")
+    subprocess.run(
+        ["git", "remote", "set-url", "origin", "ssh://git@git.example.com/acme/storefront"], cwd=repo, check=True
+    )
+    assert all("8123" in each for each in talk(repo, store, ask))
 
 
 def test_what_an_agent_may_not_say_is_an_error_and_the_server_stays(repo: Path, tmp_path: Path) -> None:

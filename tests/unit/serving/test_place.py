@@ -43,6 +43,43 @@ def test_a_repository_is_called_as_its_origin(tmp_path: Path, origin: str, repo:
     assert place.commit is None, "nothing is committed yet"
 
 
+@pytest.mark.parametrize(
+    ("origin", "identity"),
+    [
+        ("https://Someone:hunter2@GitHub.com:443/acme/shop.git/", "github.com/acme/shop"),
+        ("git@github.com:acme/shop.git", "github.com/acme/shop"),
+        ("git@GITHUB.com:/acme/shop/", "github.com/acme/shop"),
+        ("ssh://git@github.com:22/acme/shop", "github.com/acme/shop"),
+        ("git+ssh://git@github.com./acme//shop.git", "github.com/acme/shop"),
+        ("ssh://git@ssh.github.com:443/acme/shop.git", "github.com/acme/shop"),
+        ("ssh://git@altssh.gitlab.com:443/acme/shop.git", "gitlab.com/acme/shop"),
+        ("git@github.com-work:acme/shop.git", "github.com/acme/shop"),
+        ("git@work:acme/shop.git", "github.com/acme/shop"),
+        ("https://work/acme/shop.git", "work/acme/shop"),
+        ("https://ssh.example/acme/shop.git", "ssh.example/acme/shop"),
+        ("git@-Fx:acme/shop.git", "-fx/acme/shop"),
+        ("https://gitlab.example.com/acme/shop.git", "gitlab.example.com/acme/shop"),
+        ("https://Git.example.com/team/backend/api", "git.example.com/team/backend/api"),
+        ("https://git.example.com/storefront", "git.example.com/storefront"),
+        ("/srv/acme/shop.git", None),
+    ],
+)
+def test_all_urls_of_a_repository_have_one_identity(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: str, identity: str | None
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "ssh").write_text(
+        '#!/bin/sh\n[ "$1 $2" = "-G --" ] || exit 1\ncase "$3" in\n-*) echo hostname of nobody; exit 255;;\n'
+        'github.com-work|work) echo "user git"; echo "hostname ssh.github.com";;\n*) echo "hostname $3";;\nesac\n'
+    )
+    (programs / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    git(tmp_path, "init", "-q", "-b", "main", str(tmp_path / "shop"))
+    git(tmp_path / "shop", "remote", "add", "origin", origin)
+    assert find_place(tmp_path / "shop").origin == identity
+
+
 def test_a_detached_head_has_no_branch_and_a_plain_folder_its_name(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "-b", "main")
     git(tmp_path, "commit", "-qm", "first", "--allow-empty")
