@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +19,6 @@ from harness.adapter import Ack, Hit, Item, Message
 from harness.backend.client import MemoryFault, RemoteMemory
 from harness.gateway import tokens
 from harness.model.trial import Model
-from harness.play.readers import render
 from harness.serving import whole_characters
 from harness.serving.place import Place, PlaceError, find_place
 from harness.serving.store import OpenStore
@@ -94,7 +94,10 @@ class MemoryTools:
         query: Annotated[str, Field(min_length=1, max_length=LONGEST, description="What you want to know.")],
         k: Annotated[int, Field(ge=1, le=MOST, description="At most so many memories.")] = 5,
     ) -> str:
-        """Ask the memory about this repository and branch; the best come first."""
+        """Ask the memory about this repository and branch; the best come first.
+
+        Each begins with a line of its id, date and source; its text follows, indented.
+        """
         _check(query)
         scope = self._find_place().scope
         return self._ask(lambda memory: show(memory.recall(query, scope, k, datetime.now(UTC).isoformat())))
@@ -119,7 +122,7 @@ class MemoryTools:
             for scope in dict.fromkeys((Place(place.root, place.repo).scope, place.scope)):
                 missing = [name for name, done in deleted.items() if not done]
                 deleted.update(zip(missing, memory.forget(scope, missing) if missing else [], strict=True))
-            return "\n".join(f"{name}: {'deleted' if done else 'not found'}" for name, done in deleted.items())
+            return "\n".join(f"{_escape(name)}: {'deleted' if done else 'not found'}" for name, done in deleted.items())
 
         return self._ask(delete)
 
@@ -206,6 +209,27 @@ def _list_all(memory: RemoteMemory, place: Place) -> list[Hit]:
 
 
 def show(hits: Sequence[Hit]) -> str:
-    """A memory begins at the start of a line, and nothing else does: no text passes for a second memory."""
-    rows = (f"{render(hit.text, hit)} [{hit.memory_id}]".splitlines() for hit in hits)
-    return "\n".join("\n  ".join(row) for row in rows) or "Nothing is known."
+    """Each memory with its id, date and source on a line, then its text, indented: no text passes for these."""
+    return "\n".join(line for hit in hits for line in (_head(hit), *_indent(hit.text))) or "Nothing is known."
+
+
+def _head(hit: Hit) -> str:
+    source = hit.source
+    line = f":{source.line}" if source and source.line is not None else ""
+    cited = f"{source.path}{line} @ {(source.commit or '')[:7]}" if source and source.path else None
+    notes = ", ".join(note for note in (hit.created and hit.created[:10], cited) if note)
+    return _escape(f"[{hit.memory_id}] {notes}".rstrip())
+
+
+def _indent(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        yield f"  {_escape(line)}"
+
+
+def _escape(line: str) -> str:
+    """With signs that are not seen, or turn the order of others, written out."""
+    return "".join(f"\\u{ord(sign):04x}" if _is_unseen(sign) else sign for sign in line)
+
+
+def _is_unseen(sign: str) -> bool:
+    return unicodedata.category(sign) in ("Cc", "Cf", "Zl", "Zp") and sign not in "\t\u200c\u200d"

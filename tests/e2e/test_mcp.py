@@ -79,7 +79,9 @@ def test_what_one_session_remembers_the_next_one_recalls(repo: Path, tmp_path: P
     assert talk(repo, tmp_path / "store", first) == ["remember", "recall", "observe", "list", "forget"]
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=repo, capture_output=True, text=True, check=True).stdout
     recalled, listed = talk(repo, tmp_path / "store", second)
-    assert recalled.startswith(f"- We deploy with betadeploy. (docs/deploy.md:1 @ {head[:7]}, 20")
+    line, text = recalled.splitlines()
+    assert re.fullmatch(rf"\[.+\] 20\d\d-\d\d-\d\d, docs/deploy\.md:1 @ {head[:7]}", line)
+    assert text == "  We deploy with betadeploy."
     assert recalled == listed
 
 
@@ -271,7 +273,7 @@ def test_the_lines_of_the_page_give_opencode_a_memory(tmp_path: Path, repo: Path
     names = [each["function"]["name"] for each in asked[0]["tools"]]
     assert {"memory_remember", "memory_recall", "memory_list", "memory_forget"} <= {*names}
     assert "Remembered as" in asked[1]["messages"][-1]["content"]
-    assert "- We deploy with gammadeploy since May" in asked[3]["messages"][-1]["content"]
+    assert "\n  We deploy with gammadeploy since May" in asked[3]["messages"][-1]["content"]
 
 
 def say(step: Any, number: int) -> dict[str, Any]:
