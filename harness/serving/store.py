@@ -117,9 +117,11 @@ def _claim(folder: Path) -> None:
 
 def _check_card(folder: Path, card: dict[str, str]) -> None:
     """Raises StoreError where something else wrote the store."""
-    file = folder / CARD
+    file, store = folder / CARD, folder / "store"
+    if os.path.lexists(store) and (store.is_symlink() or not store.is_dir()):
+        raise StoreError(f"{store}: is a link, or no folder: name another --store, which may be a link itself")
     if not os.path.lexists(file):
-        if (folder / "store").exists():
+        if store.exists():
             raise StoreError(f"{folder}: holds a store without {CARD}: name another --store")
         files.write(file, json.dumps(card, indent=1) + "\n")
         return
