@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from harness.backend import client, interpreters, registry
 from harness.backend.client import Deadlines, RemoteMemory
@@ -112,7 +113,11 @@ def _claim(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"{folder}: cannot be written: {shortage.tell(error)}; name another --store") from None
+        _refuse(folder, error)
+
+
+def _refuse(folder: Path, error: OSError) -> NoReturn:
+    raise StoreError(f"{folder}: cannot be written: {shortage.tell(error)}; name another --store") from None
 
 
 def _check_card(folder: Path, card: dict[str, str]) -> None:
@@ -123,7 +128,10 @@ def _check_card(folder: Path, card: dict[str, str]) -> None:
     if not os.path.lexists(file):
         if store.exists():
             raise StoreError(f"{folder}: holds a store without {CARD}: name another --store")
-        files.write(file, json.dumps(card, indent=1) + "\n")
+        try:
+            files.write(file, json.dumps(card, indent=1) + "\n")
+        except OSError as error:
+            _refuse(folder, error)
         return
     try:
         known = documents.read_json(file)

@@ -42,3 +42,9 @@ def test_names_that_cannot_be_read_are_told_in_one_line(tmp_path: Path, text: st
     with pytest.raises(StoreError, match=f"{names.FILE}: .*: mend it, or name another --store") as caught:
         store._read_names(tmp_path / names.FILE)
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_disk_that_takes_no_card_is_told_with_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"file/memory: cannot be written: .*; name another --store"):
+        store._check_card(tmp_path / "file" / "memory", WROTE)
