@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NoReturn
@@ -37,6 +39,7 @@ class OpenStore:
 
     def __init__(self, store: ChildStore, names: Names) -> None:
         self._store, self.names = store, names
+        self._opener = ThreadPoolExecutor(1)
         self._memory: RemoteMemory | None = None
 
     @property
@@ -46,7 +49,9 @@ class OpenStore:
     def memory(self) -> RemoteMemory:
         """Raises MemoryFault."""
         if self._memory is None:
-            self._memory = self._store.open()
+            # The system ends a child with the thread that started it, and one that answers an agent soon ends.
+            lasting = threading.current_thread() is threading.main_thread()
+            self._memory = self._store.open() if lasting else self._opener.submit(self._store.open).result()
         return self._memory
 
     def drop(self) -> None:

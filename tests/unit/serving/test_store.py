@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from harness.serving import names, store
-from harness.serving.store import CARD, StoreError
+from harness.serving.names import Names
+from harness.serving.store import CARD, OpenStore, StoreError
 
 WROTE = {"backend": "bm25"}
 
@@ -48,3 +52,15 @@ def test_a_disk_that_takes_no_card_is_told_with_its_folder(tmp_path: Path) -> No
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match=r"file/memory: cannot be written: .*; name another --store"):
         store._check_card(tmp_path / "file" / "memory", WROTE)
+
+
+def test_a_memory_that_is_opened_again_outlives_the_call_that_opened_it(tmp_path: Path) -> None:
+    """Its process is ended by the system with the thread that started it."""
+    openers: list[threading.Thread] = []
+    fake: Any = SimpleNamespace(open=lambda: openers.append(threading.current_thread()))
+    opened = OpenStore(fake, Names(tmp_path / names.FILE))
+    call = threading.Thread(target=opened.memory)
+    call.start()
+    call.join()
+    (opener,) = openers
+    assert opener.is_alive()
