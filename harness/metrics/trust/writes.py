@@ -158,7 +158,7 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "writes_not_acknowledged", KEEPING, "lower", "proportion",
         "writes of a text that is not blank for which no id came back, failed calls included / such writes; a store "
-        "that refuses by saying nothing is caught here; a document of 46,000 characters is one of them",
+        "that refuses by saying nothing is caught here; a document of 68,000 characters is one of them",
         not_acknowledged, version=2,
         label="writes without an id", otherwise="writes acknowledged", column=columns.KEPT.at("refused"),
     ),
@@ -167,7 +167,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "acknowledged writes that the listing of their scope, their ids or a question of their own text bring under "
         "each of their ids and with their text, white space aside / acknowledged writes; what a listing leaves out is "
         "asked for by id and by its own text before it is called lost; some share their first 40, 80 or 200 "
-        "characters, differ by a digit or a letter's case, or are the same text; one is a document of 46,000 "
+        "characters, differ by a digit or a letter's case, or are the same text; one is a document of 68,000 "
         "characters",
         writes_kept, verbatim=True, version=3,
         label="acknowledged writes kept", otherwise="acknowledged writes lost", column=columns.KEPT.at("lost"),

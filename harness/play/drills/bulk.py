@@ -19,9 +19,9 @@ STEP, FOUND, LONG = "at once", "found at once", "at length"
 SCOPE = Scope(repo="storefront-archive", org="acme")
 DOCUMENTS = Scope(repo="storefront-documents", org="acme")
 DOCUMENT = "Log of the night in which the archive moved, kept whole for the audit:\n" + "\n".join(
-    f"{n * 7919 % 9973:04} cart {n} left hall {n % 31} and came to hall {n % 37}" for n in range(1000)
+    f"{n * 7919 % 9973:04} cart {n} left hall {n % 31} and came to hall {n % 37}" for n in range(1450)
 )
-"""Longer than 32,768 characters, and not than a column of 65,535 bytes."""
+"""Longer than a column of 65,535 bytes."""
 OWN = 2000
 """Characters from its beginning that are asked for."""
 WRITTEN = "2026-02-02T09:00:00+00:00"

@@ -260,6 +260,39 @@ class DropsTheMiddleOfLongDocuments(Planted):
             return super().add(replace(item, text=text[:10_000] + text[10_000:][-10_000:]), vector)
 
 
+class CutsLongDocumentsAtABlob(Planted):
+    """A column for 65,535 bytes."""
+
+    must = CutsLongDocuments.must
+
+    class Memory(ReferenceMemory):
+        def add(self, item: Item, vector: bytes) -> Ack:
+            return super().add(replace(item, text=item.text.encode()[:65_535].decode(errors="ignore")), vector)
+
+
+class CountsLengthsInTwoBytes(Planted):
+    """The length of a text is written in two bytes: of 65,536 characters and one, one is left."""
+
+    must = CutsLongDocuments.must
+
+    class Memory(ReferenceMemory):
+        def add(self, item: Item, vector: bytes) -> Ack:
+            return super().add(replace(item, text=item.text[: len(item.text) % 65_536]), vector)
+
+
+class AcknowledgesLongDocuments(Planted):
+    """What does not fit into a column of 65,535 bytes is acknowledged, and not stored."""
+
+    must = CutsLongDocuments.must
+
+    class Memory(ReferenceMemory):
+        def add(self, item: Item, vector: bytes) -> Ack:
+            ack = super().add(item, vector)
+            if len(item.text.encode()) > 65_535:
+                self.db.execute("DELETE FROM memories WHERE id = ? AND mark = 0", ack.ids)
+            return ack
+
+
 class _StoresTwoThousandAtOnce(Planted):
     """Of a call with 2,000 memories or more the first 1,000 are stored, and all are acknowledged.
 
