@@ -79,7 +79,8 @@ class Reach(DrillView):
         for _, call in self.transcript.calls("forget", "deleted"):
             names = call.request["memory_ids"]
             assert isinstance(names, list)
-            answers |= dict(zip(map(str, names), self.transcript.answer(call) or (), strict=False))
+            for name, done in zip(map(str, names), self.transcript.answer(call) or (), strict=False):
+                answers[name] = done or answers.get(name, False)  # one that is named twice was there once
         return {name: all(answers.get(each, False) for each in self.first_ids[name]) for name in self.targets("forget")}
 
     # --- what came back ---

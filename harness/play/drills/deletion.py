@@ -276,14 +276,21 @@ def _look(stage: DrillSession, step: str) -> None:
 def _delete(stage: DrillSession) -> None:
     """What a target was not stored under, nobody can ask to delete: it is then left out.
 
-    Every other one is asked for on a branch, where it holds as everywhere, behind an id that nobody has. Then the first
-    one is updated, as by an agent that read it before it was forgotten: nothing is there to be changed.
+    The first one is named twice. Every other one is asked for on a branch, where it holds as everywhere, behind an id
+    that nobody has. Then the first one is updated, as by an agent that read it before it was forgotten: nothing is
+    there to be changed.
     """
     stored = [piece for piece in stage.plan.pieces if stage.ids.get(piece.name)]
     if stage.supports("forget"):
         forgotten = [piece for piece in stored if piece.role == "forget"]
         unknown = [_make_unknown_id({name for ids in stage.ids.values() for name in ids})] if stage.ids else []
-        for pieces, asker, first in ((forgotten[::2], HOME, []), (forgotten[1::2], _find_narrower(stage), unknown)):
+        twice = [name for piece in forgotten[:1] for name in stage.ids[piece.name]]
+        orders = (
+            (forgotten[:1], HOME, twice),
+            (forgotten[2::2], HOME, []),
+            (forgotten[1::2], _find_narrower(stage), unknown),
+        )
+        for pieces, asker, first in orders:
             names = [name for piece in pieces for name in stage.ids[piece.name]]
             stage.call("deleted", "forget", asker, [*first, *names], about=pieces)
         for ids in ([each] for each in (*unknown, *_list_like_ids(stage))):
@@ -311,13 +318,14 @@ def _find_narrower(stage: DrillSession) -> Scope:
 
 
 def _change(stage: DrillSession, step: str, role: str) -> None:
-    """Puts every piece of a role in the place of its twin. Every other supersede is asked for on a branch."""
+    """Puts every piece of a role in the place of its twin. Every other supersede is asked for on a branch, the others
+    name their twin twice."""
     for at, piece in enumerate(stage.plan.of(role)):
         twin = stage.plan.by_name[piece.twin or ""]
         ids, about = stage.ids.get(twin.name, ()), [twin, piece]
         if twin.role == "supersede" and stage.supports("supersede") and ids:
-            asker = _find_narrower(stage) if at % 2 else HOME
-            stage.call(step, "supersede", asker, list(ids), piece.item, about=about)
+            asker, told = (_find_narrower(stage), ids) if at % 2 else (HOME, ids * 2)
+            stage.call(step, "supersede", asker, list(told), piece.item, about=about)
         elif twin.role != "supersede" and stage.supports("update") and len(ids) == 1:
             stage.call(step, "update", piece.item.scope, ids[0], piece.item, about=about)
 

@@ -99,11 +99,11 @@ def play(stage: DrillSession) -> None:
 
 
 def _mark_again(stage: DrillSession, piece: Piece) -> None:
-    """What an update unmarked is marked once more, and updated once more."""
+    """What an update unmarked is marked once more, its id named twice, and updated once more."""
     (last,) = stage.plan.of("once again")
     ids = stage.ids.get(piece.name, ())
     if ids:
-        stage.call("marked again", "deprecate", SCOPE, list(ids), ENDED, about=[piece])
+        stage.call("marked again", "deprecate", SCOPE, [*ids, *ids], ENDED, about=[piece])
         stage.settle("marked again")
         _ask_since(stage, "marked again", [piece])
         _ask_until(stage, "marked again", [piece])

@@ -160,13 +160,15 @@ def test_the_reference_forgets(reference: Transcript) -> None:
 
 def test_the_deletions_as_they_go_over_the_wire(reference: Transcript) -> None:
     forgets = [call for _, call in reference.calls("forget", "deleted")]
-    assert [len(call.about) for call in forgets] == [3, 3, *[0] * 4]
-    answers = [[True] * 3, [False, *[True] * 3], *[[False]] * 3, []]
+    assert [len(call.about) for call in forgets] == [1, 2, 3, *[0] * 4]
+    answers = [[True, False], [True] * 2, [False, *[True] * 3], *[[False]] * 3, []]
     assert [reference.answer(call) for call in forgets] == answers
-    (unknown,), (empty,), (begun,), none = (cast(list[str], call.request["memory_ids"]) for call in forgets[2:])
+    (unknown,), (empty,), (begun,), none = (cast(list[str], call.request["memory_ids"]) for call in forgets[3:])
     (bystander, *_) = (reference.ids(call) for _, call in reference.calls("remember") if "same-other-0" in call.about)
     assert (empty, none) == ("", []) and any(name.startswith(begun) for ids in bystander for name in ids)
-    assert cast(list[str], forgets[1].request["memory_ids"])[0] == unknown, "it hides nothing behind it"
+    twice, _, behind = (cast(list[str], call.request["memory_ids"]) for call in forgets[:3])
+    assert len(twice) == 2 and len({*twice}) == 1, "one that is named twice was there once"
+    assert behind[0] == unknown, "it hides nothing behind it"
     known = {name for _, call in reference.calls("remember") for ids in reference.ids(call) for name in ids}
     assert unknown not in known and {len(name) for name in known} == {len(unknown)}
     ((_, scope),) = reference.calls("forget_scope")
@@ -175,7 +177,7 @@ def test_the_deletions_as_they_go_over_the_wire(reference: Transcript) -> None:
     ((line, _),) = reference.calls("snapshot", "before")
     assert line < min(at for at, _ in reference.looks("before")), "what a mark keeps is looked for"
     assert [call.request["scope"] for call in forgets] == [
-        HOME_NAMED,
+        *[HOME_NAMED] * 2,
         {**HOME_NAMED, "branch": "main"},
         *[HOME_NAMED] * 4,
     ]
@@ -186,6 +188,7 @@ def test_the_deletions_as_they_go_over_the_wire(reference: Transcript) -> None:
     assert [len(call.about) for call in superseding] == [2] * 3
     branch = {**HOME_NAMED, "branch": "main"}
     assert [call.request["scope"] for call in superseding] == [branch, HOME_NAMED, branch]
+    assert [len(cast(list[str], call.request["memory_ids"])) for call in superseding] == [1, 2, 1], "named twice"
     assert max(len(call.about) for _, call in reference.calls("remember")) <= BATCH
 
 
