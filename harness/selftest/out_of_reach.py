@@ -50,7 +50,10 @@ OUT_OF_REACH: Mapping[str, str] = {
         "sequences ask by own text and nothing else",
     ),
     **dict.fromkeys(
-        ("CutsLongDocuments", "CutsLongDocumentsAtSixteenThousand", "DropsTheMiddleOfLongDocuments"),
+        (
+            "CutsLongDocuments", "CutsLongDocumentsAtSixteenThousand", "DropsTheMiddleOfLongDocuments",
+            "CutsLongDocumentsAtABlob", "CountsLengthsInTwoBytes", "AcknowledgesLongDocuments",
+        ),
         "sequences write 4,000 characters at most",
     ),
     **dict.fromkeys(
@@ -60,6 +63,14 @@ OUT_OF_REACH: Mapping[str, str] = {
     **dict.fromkeys(
         ("ForgetsAllForNoIds", "TakesBeginningsOfIds", "TakesAnEmptyIdForAny"),
         "sequences use ids that they were given, and one of their shape",
+    ),
+    **dict.fromkeys(
+        (
+            "ForgetsTheNextForTwice", "ForgetsNothingNamedTwice", "RaisesForAnIdNamedTwice",
+            "AnswersOnceForAnIdNamedTwice", "RefusesToSupersedeTwice",
+            "SupersedesNothingNamedTwice", "UnmarksWhatIsNamedTwice",
+        ),
+        "sequences name no id twice in a call",
     ),
     **dict.fromkeys(
         ("DropsFullConfidence", "RoundsConfidence", "CutsCommitsAtForty", "TidiesSourcePaths", "StripsRootsOfPaths"),

@@ -266,6 +266,7 @@ def play(stage: DrillSession) -> None:
         _read_again(stage, "reopened", changed)
     ending.write(stage)
     revising.write(stage)
+    repeating.write(stage)
     replacing.play(stage)
     ending.ask(stage)
     revising.ask(stage)

@@ -20,6 +20,8 @@ SHORT = Scope(repo="storefront-glossary", org="acme")
 DAYS = Scope(repo="storefront-diary", org="acme")
 FEW, VERSIONS = 3, 12
 """Memories of each part or day; texts of one memory, which at last is given its second one again."""
+FIRST = 5
+"""Versions that an earlier process writes."""
 CHANGED = ("update", "forget")
 """What is done to a memory between two equal questions."""
 RETOLD = (Source(session="session-first", path="docs/first.md", line=3), Source(session="session-then"))
@@ -86,6 +88,15 @@ def _date(day: int) -> str:
     return (datetime.fromisoformat(NOW) + timedelta(days=day)).isoformat()
 
 
+def write(stage: DrillSession) -> None:
+    """The first versions of one memory: the next process writes the others."""
+    first, *later = stage.plan.of("version")[:FIRST]
+    if stage.supports("update"):
+        stage.remember("version", [first])
+        stage.settle("version")
+        _write_versions(stage, later)
+
+
 def play(stage: DrillSession) -> None:
     """Open before and after; between, the store is closed and reopened if it outlives its process."""
     _ask_again(stage)
@@ -119,17 +130,14 @@ def _ask_again(stage: DrillSession) -> None:
 
 def _tell_again(stage: DrillSession) -> None:
     """The same text from another source, then with another confidence; and one memory changed again and again."""
-    told, (first, *later) = stage.plan.of("told"), stage.plan.of("version")
-    stage.remember("told", [*told, first])
+    told, versions = stage.plan.of("told"), stage.plan.of("version")
+    stage.remember("told", told)
     stage.settle("told")
     read_back(stage, "told", AGAIN, told)
     for piece in stage.plan.of("retold"):
         if ids := stage.ids.get(piece.twin or ""):
             stage.change("retold", "update", ids, piece)
-    ids = stage.ids.get(first.name, ())
-    for piece in later if ids else ():
-        stage.change("version", "update", ids, piece)
-        ids = stage.ids[piece.name] or ids
+    _write_versions(stage, versions[FIRST:])
     stage.settle("retold")
     read_back(stage, "retold", AGAIN, stage.plan.of("retold"))
     for piece in stage.plan.of("rated"):
@@ -139,6 +147,14 @@ def _tell_again(stage: DrillSession) -> None:
     read_back(stage, "rated", AGAIN, stage.plan.of("rated"))
     if stage.supports("history"):
         _tell_history(stage, "history")
+
+
+def _write_versions(stage: DrillSession, pieces: Sequence[Piece]) -> None:
+    """Each in the place of the last one that was acknowledged."""
+    for piece in pieces:
+        told = [ids for each in stage.plan.of("version") if (ids := stage.ids.get(each.name))]
+        if told:
+            stage.change("version", "update", told[-1], piece)
 
 
 def _tell_history(stage: DrillSession, step: str) -> None:

@@ -216,11 +216,11 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
     calls = [event for event in sound.events if isinstance(event, Called)]
     assert list(dict.fromkeys(call.step for call in calls)) == [
         "written", "own", "asked", "unknown", "narrow", "wide", "syntax", "revised", "reopened", "ends", "chained",
-        "between", "stored", "stored since", "stored anew", "stored anew since", "stored to stay", "several", "joined",
-        "turned", "ending", "now", "earlier", "later", "changed", "doomed", "inherited", "reopened later",
-        "long before", "long after", "right before", "right after", "chained later",
+        "between", "stored", "stored since", "stored anew", "stored anew since", "stored to stay", "version",
+        "several", "joined", "turned", "ending", "now", "earlier", "later", "changed", "doomed", "inherited",
+        "reopened later", "long before", "long after", "right before", "right after", "chained later",
         "stored anew later", "chained gone", "told apart", "not yet", "late", "once",
-        "once more", "told", "retold", "version", "rated", "history", "short", "history reopened", "at length",
+        "once more", "told", "retold", "rated", "history", "short", "history reopened", "at length",
             "at once",
         "found at once", "beside", "forgotten",
         "day 0", "passing", "day 1", "passed", *(f"day {day}" for day in (*repeating.AFTER[2:], *repeating.AT_LAST)),
