@@ -285,7 +285,7 @@ def _delete(stage: DrillSession) -> None:
         forgotten = [piece for piece in stored if piece.role == "forget"]
         unknown = [_make_unknown_id({name for ids in stage.ids.values() for name in ids})] if stage.ids else []
         twice = [name for piece in forgotten[:1] for name in stage.ids[piece.name]]
-        orders = (
+        orders: Sequence[tuple[Sequence[Piece], Scope, Sequence[str]]] = (
             (forgotten[:1], HOME, twice),
             (forgotten[2::2], HOME, []),
             (forgotten[1::2], _find_narrower(stage), unknown),
