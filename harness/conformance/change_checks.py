@@ -144,10 +144,14 @@ def tells_its_history(bench: Bench) -> None:
 def forgets_by_id(bench: Bench) -> None:
     """says True for what it deleted and False for what it does not know or has deleted before, and deletes no more"""
     with bench.open() as memory:
-        (secret, _) = remember_ids(memory, make_item(SECRET), make_item("The rest stays."))
+        secret, twice, _ = remember_ids(
+            memory, make_item(SECRET), make_item("The lamp is brass."), make_item("The rest stays.")
+        )
         equal(memory.forget(SHOP, [secret, *UNKNOWN]), [True, *[False] * len(UNKNOWN)], "the answers")
         equal(memory.forget(SHOP, [secret]), [False], "the second answer")
         equal(memory.forget(SHOP, []), [], "no id")
+        answers = memory.forget(SHOP, [twice, twice])  # whether the second one is True is the backend's to say
+        expect(len(answers) == 2 and answers[0] is True, f"the answers to one id, given twice: {answers}")
         memory.settle(20)
         expect(holds(find(memory, "The rest stays."), "The rest stays."), "forgetting no id took the rest")
 
