@@ -231,7 +231,19 @@ def write_message_lines(folder: Path) -> Path:
 
 
 PLAYED = Path(__file__).parent / "played"
-"""Sessions as the programs themselves wrote them, shortened, with invented words in place of what was said."""
+"""Sessions as the programs themselves wrote them, shortened, with invented words in place of what was said and of the
+programs' own instructions. opencode's are a database: of its three tables that are read, rows and some columns."""
+
+
+def write_played_codex(folder: Path) -> Path:
+    return _copy(folder, "codex-0.171.0.jsonl")
+
+
+def write_played_opencode(folder: Path) -> Path:
+    file = folder / "opencode.db"
+    with closing(sqlite3.connect(file)) as link:
+        link.executescript((PLAYED / "opencode-1.18.33.sql").read_text())
+    return file
 
 
 def write_qwen(folder: Path) -> Path:
@@ -297,6 +309,7 @@ WRITERS: dict[str, Callable[[Path], Path]] = {
     "claude-code": write_claude, "codex": write_codex, "codex, old": write_old_codex,
     "opencode, exported": write_opencode_export, "opencode, stored": write_opencode_storage,
     "opencode, database": write_opencode_database,
+    "codex, played": write_played_codex, "opencode, played": write_played_opencode,
     "qwen-code": write_qwen, "gemini-cli": write_gemini, "gemini-cli, old": write_old_gemini,
     "mini-swe-agent": write_mini_swe_agent, "messages": write_messages,
     "messages, lines": write_message_lines, "spans": write_spans,
