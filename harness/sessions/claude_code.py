@@ -27,6 +27,8 @@ _OWN = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMe
 """A line that says one of these was written by the program, not by the user or the model."""
 _MARKS = ("<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-caveat>", "<bash-stdout>")
 """How a text begins that is about a command of the program's own."""
+_MEANWHILE = ("queued_command", "prompt")
+"""What a line attaches if the user said something while the model worked; `prompt`: no notice of the program's own."""
 
 
 class ClaudeCode:
@@ -47,6 +49,9 @@ class ClaudeCodeReader:
     def read(self, value: Any) -> None:
         line = as_dict(value)
         session, role = as_text(line.get("sessionId")), line.get("type")
+        content, attached = as_dict(line.get("message")).get("content"), as_dict(line.get("attachment"))
+        if (attached.get("type"), attached.get("commandMode")) == _MEANWHILE:
+            role, content = "user", attached.get("prompt")
         if role not in ("user", "assistant") or not session:
             self.found.skip(NO_MESSAGE)
         elif line.get("isSidechain") is True:
@@ -55,7 +60,7 @@ class ClaudeCodeReader:
             self.found.skip(INSTRUCTIONS)
         else:
             self.found.at = at = read_time(line.get("timestamp"))
-            self._read(session, role, as_dict(line.get("message")).get("content"))
+            self._read(session, role, content)
             if session in self.found.headings:
                 self.found.heading(session).fill(at=at, cwd=line.get("cwd"), branch=line.get("gitBranch"))
 

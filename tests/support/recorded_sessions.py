@@ -235,6 +235,10 @@ PLAYED = Path(__file__).parent / "played"
 programs' own instructions. opencode's are a database: of its three tables that are read, rows and some columns."""
 
 
+def write_played_claude(folder: Path) -> Path:
+    return _copy(folder, "claude-code-2.1.332.jsonl")
+
+
 def write_played_codex(folder: Path) -> Path:
     return _copy(folder, "codex-0.171.0.jsonl")
 
@@ -309,7 +313,8 @@ WRITERS: dict[str, Callable[[Path], Path]] = {
     "claude-code": write_claude, "codex": write_codex, "codex, old": write_old_codex,
     "opencode, exported": write_opencode_export, "opencode, stored": write_opencode_storage,
     "opencode, database": write_opencode_database,
-    "codex, played": write_played_codex, "opencode, played": write_played_opencode,
+    "claude-code, played": write_played_claude, "codex, played": write_played_codex,
+    "opencode, played": write_played_opencode,
     "qwen-code": write_qwen, "gemini-cli": write_gemini, "gemini-cli, old": write_old_gemini,
     "mini-swe-agent": write_mini_swe_agent, "messages": write_messages,
     "messages, lines": write_message_lines, "spans": write_spans,

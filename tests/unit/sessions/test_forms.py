@@ -70,7 +70,7 @@ def test_time_and_place_are_those_of_the_recording(tmp_path: Path, name: str) ->
 
 
 TIMED = (
-    "claude-code", "codex", "codex, played", "opencode, played", "qwen-code", "gemini-cli",
+    "claude-code", "claude-code, played", "codex", "codex, played", "opencode, played", "qwen-code", "gemini-cli",
     "gemini-cli, old", "spans",
 )  # fmt: skip
 
