@@ -25,8 +25,11 @@ from harness.sessions.recorded import (
 
 _OWN = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
 """A line that says one of these was written by the program, not by the user or the model."""
-_MARKS = ("<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-caveat>", "<bash-stdout>")
-"""How a text begins that is about a command of the program's own."""
+_MARKS = (
+    "<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-caveat>", "<bash-stdout>",
+    "<task-notification>",
+)  # fmt: skip
+"""How a text begins that is about a command of the program's own, or about a task in the background."""
 _MEANWHILE = ("queued_command", "prompt")
 """What a line attaches if the user said something while the model worked; `prompt`: no notice of the program's own."""
 

@@ -15,6 +15,7 @@ from harness.sessions.recorded import (
     MEDIA,
     NO_MESSAGE,
     OTHER_FORM,
+    SUB_AGENT,
     THINKING,
     Found,
     ToolRequest,
@@ -28,7 +29,10 @@ from harness.sessions.recorded import (
 
 _LINES = ("session_meta", "response_item", "turn_context", "event_msg", "compacted")
 _ITEMS = ("message", "function_call", "function_call_output", "reasoning", "local_shell_call", "custom_tool_call")
-_CONTEXT = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions instructions>")
+_CONTEXT = (
+    "<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<permissions instructions>",
+    "<subagent_notification>", "<turn_aborted>",
+)  # fmt: skip
 """How a message of the user's begins that Codex wrote itself."""
 _TEXTS = ("input_text", "output_text", "text")
 
@@ -49,13 +53,15 @@ class Codex:
 
 class CodexReader:
     def __init__(self, program: str, session: str) -> None:
-        self.found, self._session, self._named = Found(program), session, False
+        self.found, self._session, self._named, self._spawned = Found(program), session, False, False
 
     def read(self, value: Any) -> None:
         line = as_dict(value)
         kind, item = line.get("type"), as_dict(line.get("payload"))
         if kind == "session_meta" or (kind is None and "instructions" in line and "id" in line):
             self._read_heading(item or line)
+        elif self._spawned:
+            self.found.skip(f"a line {SUB_AGENT}")
         elif kind == "turn_context":
             self.found.heading(self._session).fill(cwd=item.get("cwd"))
         elif kind == "response_item" or ("payload" not in line and kind in (*_ITEMS, "custom_tool_call_output")):
@@ -69,7 +75,9 @@ class CodexReader:
         """Of the first one: a session that goes on from another one repeats the other's."""
         if self._named:
             return
-        self._named = True
+        self._named, self._spawned = True, "subagent" in as_dict(heading.get("source"))
+        if self._spawned:
+            return
         self._session = as_text(heading.get("id")) or self._session
         git = as_dict(heading.get("git"))
         self.found.heading(self._session).fill(

@@ -135,6 +135,31 @@ def test_a_rollout_names_the_commit_that_it_recorded(tmp_path: Path) -> None:
     assert (session.entry.commit, session.entry.branch) == ("a" * 40, "trunk")
 
 
+def test_who_was_spawned_by_a_model_is_no_user(tmp_path: Path) -> None:
+    """As Claude Code 2.1.332 and Codex 0.171.0 wrote it: a rollout of the sub-agent's own, and what it found for the
+    model that asked, among the user's messages."""
+    claude, codex = recorded.write_played_claude(tmp_path), recorded.write_played_codex(tmp_path)
+    spawned = {"subagent": {"thread_spawn": {"parent_thread_id": "played", "depth": 1}}}
+    (tmp_path / "rollout-of-a-sub-agent.jsonl").write_text(
+        lines(
+            [
+                recorded.codex_line("session_meta", id="s2", cwd=recorded.CWD, source=spawned),
+                recorded.codex_line("response_item", **recorded.codex_message("user", "Count the berths.")),
+                recorded.codex_line("response_item", **recorded.codex_message("assistant", "There are three.")),
+            ]
+        )
+    )
+    notice = "<{}>\nThere are three.\n</{}>"
+    with claude.open("a") as file:
+        file.write(lines([claude_line("user", notice.format(*["task-notification"] * 2), session="played")]))
+    with codex.open("a") as file:
+        told = recorded.codex_message("user", notice.format(*["subagent_notification"] * 2))
+        file.write(lines([recorded.codex_line("response_item", **told)]))
+    imported, sessions = read(tmp_path, tmp_path / "out")
+    assert [[text for role, text in said(each.messages) if role == "user"] for each in sessions] == [[RULE, ASKED]] * 2
+    assert imported.left_out["a line of a sub-agent"] == 2
+
+
 def test_two_sessions_at_once_in_one_file_are_two(tmp_path: Path) -> None:
     (tmp_path / "both.jsonl").write_text(
         lines(
