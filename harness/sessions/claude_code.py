@@ -27,9 +27,9 @@ _OWN = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMe
 """A line that says one of these was written by the program, not by the user or the model."""
 _MARKS = (
     "<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-caveat>", "<bash-stdout>",
-    "<task-notification>",
+    "<task-notification>", "[Request interrupted by user",
 )  # fmt: skip
-"""How a text begins that is about a command of the program's own, or about a task in the background."""
+"""How a text begins that the program wrote itself: of its commands, a task in the background or an interruption."""
 _MEANWHILE = ("queued_command", "prompt")
 """What a line attaches if the user said something while the model worked; `prompt`: no notice of the program's own."""
 

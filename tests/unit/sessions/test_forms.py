@@ -160,6 +160,15 @@ def test_who_was_spawned_by_a_model_is_no_user(tmp_path: Path) -> None:
     assert imported.left_out["a line of a sub-agent"] == 2
 
 
+@pytest.mark.parametrize("why", ["", " for tool use"])
+def test_an_interruption_is_told_by_the_program_and_not_by_the_user(tmp_path: Path, why: str) -> None:
+    """As Claude Code 2.1.332 wrote it."""
+    text = {"type": "text", "text": f"[Request interrupted by user{why}]"}
+    (tmp_path / "s.jsonl").write_text(lines([claude_line("user", each) for each in (RULE, [text], ASKED)]))
+    _, [session] = read(tmp_path / "s.jsonl", tmp_path / "out")
+    assert said(session.messages) == [("user", RULE), ("user", ASKED)]
+
+
 def test_two_sessions_at_once_in_one_file_are_two(tmp_path: Path) -> None:
     (tmp_path / "both.jsonl").write_text(
         lines(
