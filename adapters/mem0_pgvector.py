@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from adapters import _postgres
 from adapters._base import release, sdk
 from adapters._mem0_stores import Store
 from adapters.mem0 import MEM0, OPENAI, Mem0, Mem0Memory
-from harness.adapter import Hit, Scope, Server, Support
+from harness.adapter import Scope, Server, Support
 
 PGVECTOR = Store(
     package="psycopg[binary,pool]>=3.2,<4",
@@ -36,8 +36,8 @@ INSTALL = "an environment by its release: -b mem0_pgvector@VERSION"
 class PgvectorMemory(Mem0Memory):
     """The library hands an id that is no UUID to PostgreSQL, which fails."""
 
-    def get(self, scope: Scope, memory_id: str) -> Hit | None:
-        return super().get(scope, memory_id) if _UUID.fullmatch(memory_id) else None
+    def find(self, scope: Scope, memory_id: str) -> Mapping[str, Any] | None:
+        return super().find(scope, memory_id) if _UUID.fullmatch(memory_id) else None
 
     def history(self, scope: Scope, memory_id: str) -> list[str]:
         return super().history(scope, memory_id) if _UUID.fullmatch(memory_id) else []
