@@ -69,6 +69,8 @@ class BlocksMemory(Store):
 
     def _find(self, scope: Scope, memory_id: str) -> Any:
         """None: there is no such block of this store, or it does not hold there."""
+        if not memory_id:
+            return None  # the client asks no server for it
         try:
             block = self.client.blocks.retrieve(memory_id)
         except (self.sdk.NotFoundError, self.sdk.UnprocessableEntityError):
