@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from xml.etree import ElementTree
 
-from harness.machine import extras
+from harness import paths
+from harness.machine import extras, leftovers
 from harness.model.results import Pooled, Results
 from harness.model.trial import Interval
 from harness.report import words
@@ -114,6 +118,8 @@ class Sheet:
 
     def svg(self, name: str, title: str, description: str) -> str:
         """The finished element; equal sheets give equal bytes, whatever the user's own style."""
+        if "MPLCONFIGDIR" not in os.environ:
+            os.environ["MPLCONFIGDIR"] = str(_find_font_cache())
         import matplotlib
         from matplotlib.backends.backend_svg import FigureCanvasSVG
         from matplotlib.figure import Figure
@@ -164,6 +170,15 @@ SVG = "http://www.w3.org/2000/svg"
 FONT = "system-ui, sans-serif"
 _XLINK = "{http://www.w3.org/1999/xlink}href"
 _LONG = re.compile(r"-?\d+\.\d{2,}|-0(?![\d.])")
+
+
+def _find_font_cache() -> Path:
+    """Where matplotlib keeps its list of fonts. By itself it would make a home that is not there, and warn of one that
+    cannot be written to."""
+    folder = paths.cache_root() / "matplotlib"
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder if os.access(folder, os.W_OK) else leftovers.process_folder()
 
 
 def clean(raw: str, name: str, title: str, description: str, size: float) -> str:

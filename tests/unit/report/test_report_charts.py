@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -12,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness import paths
 from harness.compare import statements
 from harness.compare.rows import pool_cells
 from harness.log.folder import Folder
@@ -178,6 +183,21 @@ def test_drawing_ignores_and_keeps_the_users_style(results: Results) -> None:
     with matplotlib.rc_context({"font.size": 30, "path.sketch": (1, 100, 2), "svg.fonttype": "path"}):
         assert draw_charts(results) == before
         assert matplotlib.rcParams["font.size"] == 30
+
+
+@pytest.mark.parametrize("cache", ["cache", "file/cache"], ids=["writable", "not writable"])
+def test_drawing_makes_no_home_and_warns_of_none(cache: str, tmp_path: Path) -> None:
+    """Containers and other users often have none; matplotlib keeps its list of fonts there."""
+    (tmp_path / "file").touch()
+    drawing = "from harness.report.charts.chart import Sheet; s = Sheet(); s.text(0, 10, 'port'); s.svg('a', 'b', 'c')"
+    places = {"HOME": str(tmp_path / "home"), "COLDWARM_CACHE": str(tmp_path / cache), "TMPDIR": str(tmp_path)}
+    unset = {"MPLCONFIGDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"}
+    kept = {name: value for name, value in os.environ.items() if name not in unset}
+    drawn = subprocess.run(
+        [sys.executable, "-c", drawing], cwd=paths.ROOT, env=kept | places, capture_output=True, text=True, check=False
+    )
+    assert (drawn.returncode, drawn.stdout, drawn.stderr) == (0, "", "")
+    assert {place.name for place in tmp_path.iterdir()} <= {"file", "cache"}
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=80))
