@@ -276,7 +276,6 @@ def test_the_work_of_a_processor_is_told_of_each_opening_and_closing(sound: Tran
                 "batch_kept",
                 "found_after_a_miss",
                 "short_questions_answered",
-                "expiry_by_wall_clock",
                 # What is replaced or updated later is among them, and cannot be.
                 "calls_failed",
                 "writes_not_acknowledged",
