@@ -205,7 +205,12 @@ class PlatformMemory(BaseMemory):
         return found if found is not None and found.scope is not None and applies(found.scope, scope) else None
 
     def _row(self, memory_id: str) -> Mapping[str, Any] | None:
-        """None for an id that the service does not know, or would not give."""
+        """None for an id that the service does not know, or would not give.
+
+        An id is a part of the path: an empty one would name the route of all memories, so it is not sent.
+        """
+        if not memory_id:
+            return None
         try:
             row: Mapping[str, Any] = self._read(lambda: self.client.get(memory_id))
         except Failed as error:
@@ -216,6 +221,8 @@ class PlatformMemory(BaseMemory):
 
     def history(self, scope: Scope, memory_id: str) -> list[str]:
         """Old and new texts, and what was told when they changed."""
+        if not memory_id:
+            return []
         try:
             events = self._read(lambda: self.client.history(memory_id))
         except Failed as error:
