@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from harness.mine import exclusions, python, value_names, wording, worth
+from harness.mine import exclusions, python, shapes, value_names, versions, wording, worth
 from harness.mine.shapes import ChangeKind
 from harness.mine.value_changes import Renamed, Seen
 from harness.mine.wording import Wording
@@ -61,7 +61,8 @@ class Candidate:
 
     @property
     def worth(self) -> Worth:
-        return worth.judge_worth(self.kind, self.file, self.key, *(stand.value for stand in self.stands[-2:]))
+        old, new = (stand.value for stand in self.stands[-2:])
+        return worth.judge_worth(self.kind, self.file, self.key, old, new, self.before)
 
     @property
     def rank(self) -> int:
@@ -145,8 +146,10 @@ def _make(chain: Chain, path: str, text: str) -> Candidate | str:
         return "variable of an example"
     section = value_names.find_section(path, text.split("\n"), number).lower()
     released = re.match(r"[\d^~=<>*v$]|\w+:", last.shape.new) or last.shape.key in ("type", "scope", "classifier")
-    if re.search("dependencies|overrides|resolutions", section) and released:
+    if re.search("dependencies|overrides|resolutions|^require(?:-dev)?$", section) and released:
         return "pin of a dependency"
+    if reason := exclusions.skip_section(section, last.shape.key):
+        return reason
     what, key = value_names.name(last, path, text.split("\n"), number, before, after)
     if not what or wording.find(last.kind, what, key, [each.value for each in stands]) is None:
         return "nothing that a question could call it by"
@@ -160,7 +163,7 @@ def _make(chain: Chain, path: str, text: str) -> Candidate | str:
 
 def _skip_told(what: str, key: str, values: Sequence[str]) -> str | None:
     """Why its sentences would not tell one value from another."""
-    if exclusions.is_counted(what, values):
+    if versions.is_counted(what, values):
         return "version bump"
     if any(holds(what, ((value,),)) for value in values):
         return "name that holds the value"
@@ -199,12 +202,25 @@ def _find_line(last: Seen, text: str, older: Sequence[str]) -> tuple[int, str, s
         if not places:
             return "value that is not in a line of its own"
         number, row = places[0]
+        if keyed and _stands_again(last, text.split("\n"), number):
+            return "value of several things of one name"
         before, after = last.shape.before, row[len(start) :]
         if after[:1].isalnum():
             return "value that is not in a line of its own"
     if not says_value_only(before, after, text, value, older):
         return "line that says several things at once"
     return number, before, after
+
+
+def _stands_again(last: Seen, rows: Sequence[str], number: int) -> bool:
+    """Whether a key stands elsewhere in its file in a part of the same name, or so does its line in another part."""
+    path, before = last.files[1], last.shape.before
+    if shapes.classify_file(path) not in ("toml", "ini", "yaml", "json", "xml"):
+        return False
+    own = value_names.find_section(path, rows, number)
+    others = [at for at, row in enumerate(rows, 1) if at != number and row.strip().startswith(before)]
+    line = rows[number - 1].strip()
+    return any(rows[at - 1].strip() == line or value_names.find_section(path, rows, at) == own for at in others)
 
 
 def _tells_alone(values: Sequence[str]) -> bool:

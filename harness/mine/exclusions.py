@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
+import math
+import posixpath
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
+from harness.mine import versions
 from harness.repo.changes import FILES, Change
 from harness.secrets.detector import list_places
 
@@ -15,36 +17,20 @@ BOT = re.compile(
     r"allcontributors|semantic-release|release-please|mergify|imgbot|depfu)\b",
     re.IGNORECASE,
 )
-RELEASE = re.compile(
-    r"^(?:chore|build|release)?[(:\s\w)]*\b(?:bump(?:ed|s)?|release[ds]?|prepare)\b|^v?\d+\.\d+", re.IGNORECASE
-)
-VERSION = re.compile(r"[\^~<>=v! ]*\d+(?:\.(?:\d+|x|\*))+[\w.+-]*")
-_RELEASED = re.compile(r"\d+\.\d+\.\d+")
-_ACTION = re.compile(r"[\w.-]+(?:/[\w.-]+)+@\S+")
-"""A step of a CI file, whatever it is called: not what the project runs on."""
-PIN = re.compile(r"(?P<name>[\w./@:-]+?)(?:[=~<>!]=|@v?|:v?)[\w.*^~-]+")
-RUNTIME = re.compile(
-    r"python|node|ruby|php|(?<![a-z])java(?!format|script|doc)|jdk|rust|msrv|edition|golang|\bgo\b|ubuntu|debian|alpine|macos|windows|engines|"
-    r"runs-on|\bos\b|\bfrom\b|protocol|schema|(?<![a-z])(?:open)?api|minimum|require[sd]|target",
-    re.IGNORECASE,
-)
-"""What of a version is a decision of the project: what it runs on and speaks, not which release of it this is."""
-_PACKAGE = re.compile(r"([\w.-]+)\.version")
-"""A property of a build that names the release of a package, whatever the package is called."""
-_RUNS = re.compile(r"(?:^|[.-])(?:java|jdk|node|npm|python|go|ruby|php|rust|kotlin|scala|gradle|maven)$", re.IGNORECASE)
 _FILES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("generated file", re.compile(
-        r"(?:^|/)(?:dist|build|out|_build|generated|gen|\.yarn)/|[.-]min\.|\.(?:lock|map|snap|svg|csv|ipynb|[1-8])$|_pb2\.|"
+        r"(?:^|/)(?:dist|build|out|_build|generated|gen|\.yarn)/|[.-]min\.|\.(?:lock|map|snap|svg|csv|ipynb|[1-8])$|_pb2\.|[\w-]+\.k8s\.io_\w+\.ya?ml$|"
         r"(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|go\.sum|composer\.lock)$")),
-    ("vendored file", re.compile(r"(?:^|/)(?:vendor(?:ed)?|third[_-]?party|node_modules|external|extern|_vendor|deps)/")),  # noqa: E501  one pattern
+    ("vendored file", re.compile(r"(?:^|/)skills/[^/]+/references/|(?:^|/)(?:vendor(?:ed)?|third[_-]?party|node_modules|external|extern|_vendor|deps)/")),  # noqa: E501  one pattern
     ("release notes", re.compile(r"(?:^|/)(?:change(?:s|log)|history|news|releases?)(?:[._-][\w.-]*)?$|(?:^|/)(?:changelogs?|newsfragments)/", re.IGNORECASE)),  # noqa: E501  one pattern
     ("data", re.compile(
         r"/(?![^/]*(?:package|config|settings|options|manifest|schema|composer|deno|vercel|turbo|project|launch|tasks|"
         r"\bapp\b)[^/]*$|\.)[^/]+\.json$|(?:^|/)(?:assets|data|datasets|public|static)/.*\.(?:json|ya?ml|xml|toml)$")),
     ("translation", re.compile(r"(?:^|/)[\w.-]*(?:locales?|i18n|lang|translations?|locali[sz]ation|l10n)/|(?:^|/)docs?/(?:ja|zh|ko|es|fr|de|pt|ru|it|tr|vi|pl|uk|id)(?:[-_][A-Za-z]+)?/|(?:^|/)[a-z]{2}[-_][A-Z]{2}\.\w+$|\.(?:po|pot|xlf)$|readme[._-](?:zh|ja|ko|es|fr|de|ru|pt|[a-z]{2}\.|malayalam)", re.IGNORECASE)),  # noqa: E501  one pattern
     ("test data", re.compile(
-        r"(?:^|/)(?:(?:[\w.-]*[._-])?tests?|specs?|__\w+__|testdata|test-data|fixtures?|mocks?|snapshots|e2e|(?:[\w-]*-)?benchmarks?|benches|bench|jmh|examples?|(?:samples?|sample[_-]configs?))/|"
-        r"(?:^|/)(?:test_[^/]*|[^/]*(?:_test|\.test|\.spec|-test))\.\w+$|(?:^|/)tests?\.\w+$")),
+        r"(?:^|/)(?:(?:[\w.-]*[._-])?tests?|specs?|__\w+__|testdata|tests?[-_][\w-]+|src/it|(?:test-?)?suites?|fixtures?|mocks?|\.?snapshots|e2e|(?:[\w-]*-)?benchmarks?|benches|bench|jmh|examples?|(?:samples?|sample[_-]configs?)|"
+        r"artillery|gatling|jmeter|k6|locust|(?:load|stress|perf(?:ormance)?)[-_]?tests?|seed(?:s|ers)?)/|(?:^|/)seeds?\.\w+$|"
+        r"(?:^|/)(?:test_[^/]*|[^/]*(?:_test|\.test|\.spec|-test))\.\w+$|(?:^|/)tests?(?:[-_][\w-]+\.json|\.\w+)$")),
     ("older copy of a document", re.compile(
         r"(?:^|/)(?:versioned_(?:docs|sidebars)|version-\d[\w.]*)/|"
         r"(?:^|/)docs?/(?:[\w-]+/)?v?\d+(?:\.[\dx]+)*/", re.IGNORECASE)),
@@ -60,11 +46,14 @@ _LETTER = re.compile(r"[A-Za-z]")
 _SHARED = 2
 """Parts that two lists have in common of which nobody would name one anew."""
 _LOOK = re.compile(
-    r"(?:^|_|(?<=[a-z]))(?:width|height|offset|margin|padding|radius|opacity|class(?:name|es)?|colou?rs?)(?![a-z])",
+    r"(?:^|_|(?<=[a-z]))(?:width|height|offset|margin|padding|radius|opacity|indent|gutter|gap|font(?:size)?|class(?:names?|es)?|colou?rs?)(?![a-z])",
     re.IGNORECASE,
 )
-_STYLED = re.compile(r"(?:[a-z\d]+[:-][\w./:#%\[\]-]+(?: |$)){2,}")
-"""Names of styles, one beside the other."""
+_STYLED = re.compile(
+    r"(?:[a-z\d]+[:-][\w./:#%\[\]-]+(?: |$)){2,}|(?:text|bg|border|fill|stroke)-(?:white|black|gr[ae]y|slate|zinc|"
+    r"red|orange|amber|yellow|lime|green|emerald|teal|cyan|sky|blue|indigo|violet|purple|fuchsia|pink|rose)(?:-\d{2,3})?"
+)
+"""Names of styles, one beside the other, or of one colour."""
 _COLOUR = re.compile(r"#(?:[\da-fA-F]{3,4}){1,2}")
 _ESCAPE = re.compile(r"\\(?:x1[bB]|033|e|u001[bB])\[[\d;]*m")
 """What turns a terminal to a colour."""
@@ -75,7 +64,7 @@ _DASHES = re.compile(r"[-_\u2010-\u2015]")
 HOSTED = re.compile(
     r"(?:^|/)\.(?:github|gitlab|circleci|devcontainer|buildkite)/|(?:^|/)\.?(?:gitlab-ci|azure-pipelines|travis|appveyor)\.ya?ml$"
 )
-_HEADER = re.compile(r"@generated|do not edit|auto-?generated|generated by", re.IGNORECASE)
+_HEADER = re.compile(r"@generated|do not edit|auto-?generated|generated by|controller-gen", re.IGNORECASE)
 _YEAR = re.compile(r"(?:19|20)\d\d(?:-\d\d-\d\d(?:[T ][\d:.Z+-]+)?)?")
 _CALL = re.compile(r"\w\(")
 _HASH = re.compile(r"(?:sha\d+[:-])?[0-9a-f]{12,}|[A-Za-z0-9+/=]{40,}")
@@ -87,24 +76,41 @@ _HOST = re.compile(
 NUMBER = re.compile(r"-?(?:0[xX][\da-fA-F_]+|\d[\d_.]*)(?:\s*[*+<]{1,2}\s*\d[\d_.]*)*[LlFfDdUu]?")
 """One, or what is made of several."""
 _INTEGER = re.compile(r"-?(?:0[xX](?:_?[\da-fA-F])+|0|[1-9](?:_?\d)*)")
+_JAVA = re.compile(r"^1\.(?=[5-8]$)")
 _INDEX = re.compile(r"(?<=\w)(?:/index)?(?:\.[cm]?[jt]sx?)?$")
-_PATCH = re.compile(r"(\d+\.\d+)\.\d+")
 BESIDE = 3
 """Lines above and below a line that may tell what it says."""
 _CITED = re.compile(
-    r"home|repositor|docs?(?:$|[_-])|documentation|bugs|issues|fund|donat|\$?schema|website|support|change_?log|\$ref|^see",
+    r"home|repositor|help|docs?(?:$|[_-])|documentation|bugs|issues|fund|donat|\$?schema|website|support|change_?log|\$ref|^see",
     re.IGNORECASE,
 )
 """Keys of addresses that are there to be read, which nothing opens."""
-_NUMBERED = re.compile(r"_*(?:[a-z]+_)?version(?:_(?:info|name|code))?_*", re.IGNORECASE)
-"""What holds the number of the next release."""
-_PLACED = re.compile(r"(?:sidebar_)?position|nav_order|weight|(?:sort_)?order|index", re.IGNORECASE)
+_PLACED = re.compile(r"(?:sidebar_)?position|(?:nav_)?order(?:ing)?|weight|(?:sort_)?order|index", re.IGNORECASE)
 _PROSE = re.compile(
-    r"description|categories|readme|summary|title|author|maintainer|managername|organi[sz]ation$|email|homepage|keywords|license|copyright|message|comment|label|"
+    r"description|preview|subject$|caution|layout[._]pattern|log_?format|categories|readme|summary|title|author|maintainer|managername|organi[sz]ation$|email|homepage|keywords|license|copyright|message|comment|label|"
     r"(?:^|_)(?:doc|help|desc)$|commit[_-]?(?:msg|message)|(?<![a-z])(?:sha\d*|hash)(?![a-z_])|checksum|digest|logo|badge",
     re.IGNORECASE,
 )
-_MARKS = (" == ", "' % ", '" % ', "${", "{{", "#{", "<%", "$(shell")
+_STANDS_FOR_ANY = re.compile(
+    r"(?<![a-z])(?:foo(?:bar|baz)?|change-?me|placeholder|set[-_]this|set[-_]?me|superse?cret\w*|your[-_]\w+|user/repo\w*)(?![a-z])",
+    re.IGNORECASE,
+)
+"""A value of which each reader puts in her own."""
+_REFERENCE = 3
+"""Such values in a file, from which on all of its values are there to show the form only."""
+_HEALTH = re.compile(r"health|probe|checks?\b", re.IGNORECASE)
+_PATIENCE = re.compile(
+    r"interval|timeout|retries|(?:start|grace)_?period|(?:initial_?delay|period)_?seconds|(?:failure|success)_?threshold",
+    re.IGNORECASE,
+)
+_METADATA = re.compile(
+    r"\b(?:scm|issuemanagement|cimanagement|developers?|licenses?|mailinglists?|pluginexecution(?:filter)?)\b"
+)
+_EXAMPLE = re.compile(r"(?:^|of )examples?\b")
+_LABELS = re.compile(r"\b(?:labels|annotations) of metadata\b")
+_MANNERS = {"-y", "--yes", "-v", "--verbose", "--verbose=true", "-q", "--quiet", "export", "&&", "sudo"}
+"""Words of a command without which it does the same."""
+_MARKS = (" == ", "' % ", '" % ', "${", "{{", "#{", "<%", "$(shell", "$(if")
 """What a template or an expression has, of which nobody knows the value."""
 LONGEST = 60
 """Characters of the longest value that anybody would remember."""
@@ -136,7 +142,9 @@ def skip_file(path: str) -> str | None:
 
 def skip_text(text: str) -> str | None:
     """Why a file is not read, by its first lines."""
-    return "generated file" if _HEADER.search(text[:600]) else None
+    if _HEADER.search(text[:600]):
+        return "generated file"
+    return "placeholder" if len(_STANDS_FOR_ANY.findall(text)) >= _REFERENCE and "foobar" in text else None
 
 
 def skip_values(old: str, new: str, what: str, subject: str, *, number: bool = False) -> str | None:
@@ -150,7 +158,7 @@ def skip_values(old: str, new: str, what: str, subject: str, *, number: bool = F
     if not (old.isprintable() and new.isprintable()):
         return "value that cannot be written down"
     found = _skip_writing(old, new) or _skip_meaning(old, new, what)
-    return found or (None if number else _skip_version(old, new, what, subject))
+    return found or (None if number else versions.skip_version(old, new, what, subject))
 
 
 def _skip_writing(old: str, new: str) -> str | None:
@@ -168,6 +176,10 @@ def _skip_writing(old: str, new: str) -> str | None:
         return "another spelling of the number"
     if _is_list_that_grew(old, new):
         return "list that grew or shrank"
+    if " " in old and _strip_manners(old) == _strip_manners(new):
+        return "other way to say the same"
+    if _STANDS_FOR_ANY.search(new):
+        return "placeholder"
     return _skip_form(old, new)
 
 
@@ -186,15 +198,29 @@ def _skip_form(old: str, new: str) -> str | None:
     return None
 
 
+def _strip_manners(command: str) -> list[str]:
+    return [word for word in re.sub(r"[\"']", "", command).split() if word not in _MANNERS]
+
+
 def _is_same_number(plain: str, other: str) -> bool:
     """30 and 30.0, 17 and JavaVersion.VERSION_17, 1000 and 1_000, 0x01 and 0x1; but 3.1 and 3.10 are two versions, 30
     and 30s two durations."""
+    if _JAVA.sub("", plain) == _JAVA.sub("", other):
+        return True
+    if (product := _multiply(plain)) and product == _multiply(other):
+        return True
     numbers = [int(each, 0) for each in (plain, other) if _INTEGER.fullmatch(each)]
     if len(numbers) == 2 and numbers[0] == numbers[1]:
         return True
     if not re.fullmatch(r"-?\d+", plain):
         return False
     return re.fullmatch(rf"{plain}\.0+|[A-Za-z](?:[\w.]*[A-Za-z_.])?{plain}", other) is not None
+
+
+def _multiply(text: str) -> int:
+    """5 * 60 is 300; 0: no product of whole numbers."""
+    parts = [part.strip().replace("_", "") for part in text.split("*")]
+    return math.prod(map(int, parts)) if all(part.isdecimal() for part in parts) else 0
 
 
 def _is_list_that_grew(old: str, new: str) -> bool:
@@ -211,7 +237,7 @@ def _skip_meaning(old: str, new: str, what: str) -> str | None:
         return "link"
     if _PLACED.fullmatch(what):
         return "order"
-    if _YEAR.fullmatch(old) and _YEAR.fullmatch(new) and not RUNTIME.search(what):
+    if _YEAR.fullmatch(old) and _YEAR.fullmatch(new) and not versions.RUNTIME.search(what):
         return "date"
     if what == "__all__":
         return "list of names that a module shows"
@@ -220,46 +246,6 @@ def _skip_meaning(old: str, new: str, what: str) -> str | None:
     if _PROSE.search(what) or (what == "name" and " " in new):
         return "long value or prose"
     return None
-
-
-def _skip_version(old: str, new: str, what: str, subject: str) -> str | None:
-    same = old.split("@")[0] == new.split("@")[0]
-    if _ACTION.fullmatch(old) and _ACTION.fullmatch(new) and (same or what == "uses"):
-        return "pin of a dependency"
-    requirement = re.compile(r"[=<>~^]=?\s*\d")
-    if ("[" in old and requirement.search(old)) or (VERSION.fullmatch(old) and "[" in new and requirement.search(new)):
-        return "pin of a dependency"
-    if (
-        _is_patch(old, new)
-        or (PIN.fullmatch(old) and _PATCH.sub(r"\1", old) == _PATCH.sub(r"\1", new))
-        or _NUMBERED.fullmatch(what)
-    ):
-        return "version bump"
-    if (package := _PACKAGE.fullmatch(what)) and not _RUNS.search(package[1]):
-        return "pin of a dependency"
-    if RUNTIME.search(what) and not re.search("dependenc", what, re.IGNORECASE):
-        return None
-    if VERSION.fullmatch(old) and VERSION.fullmatch(new):
-        return "version bump" if RELEASE.search(subject) or "version" in what.lower() else "pin of a dependency"
-    pins = PIN.fullmatch(old), PIN.fullmatch(new)
-    if pins[0] and pins[1] and pins[0]["name"] == pins[1]["name"] and not RUNTIME.search(pins[0]["name"]):
-        return "pin of a dependency"
-    if _RELEASED.search(old) and _RELEASED.sub("", old) == _RELEASED.sub("", new):
-        return "version bump"
-    return None
-
-
-def _is_patch(old: str, new: str) -> bool:
-    """Whether two versions of three numbers or more differ beyond the second of them only."""
-    a, b = (re.fullmatch(r"[\^~<>=v! ]*(\d+\.\d+)\.\d[\w.+-]*", each) for each in (old, new))
-    return a is not None and b is not None and a[1] == b[1]
-
-
-def is_counted(what: str, values: Sequence[str]) -> bool:
-    """Whether something is numbered anew with each change, as a schema: three numbers in a row, one up each."""
-    if len(values) < 3 or not re.search("version|revision", what, re.IGNORECASE) or _RUNS.search(what):
-        return False
-    return all(a.isdecimal() and b.isdecimal() and int(b) - int(a) == 1 for a, b in itertools.pairwise(values))
 
 
 def find_host(value: str) -> str:
@@ -319,11 +305,34 @@ def skip_renamed(paths: tuple[str, str], values: tuple[str, str]) -> str | None:
     several such files for one."""
     (old_parts, new_parts), (old, new) = (path.split("/") for path in paths), values
     follows = any(old.replace(a, b) == new for a in {*old_parts} - {*new_parts} for b in {*new_parts} - {*old_parts})
-    return "value that follows the name of its file" if follows else None
+    if follows:
+        return "value that follows the name of its file"
+    places = [
+        posixpath.normpath(posixpath.join(posixpath.dirname(path), value))
+        for path, value in zip(paths, values, strict=True)
+    ]
+    same = "/" in old and "/" in new and places[0] == places[1]
+    return "other way to name the same file" if same else None
+
+
+def skip_section(section: str, key: str) -> str | None:
+    """Why what stands in a part of a file is no fact that anybody acts upon.
+
+    Args:
+        section: What its keys above are called, the nearest first.
+    """
+    if _HEALTH.search(section) and _PATIENCE.fullmatch(key):
+        return "patience of a health check"
+    if _METADATA.search(section.lower()):
+        return "metadata of the package"
+    if _EXAMPLE.search(section):
+        return "placeholder"
+    return "label that is shown to people" if _LABELS.search(section) else None
 
 
 def _plain(text: str) -> str:
     if text[:1] in ("[", "("):  # a list and a tuple of the same
         text = text.strip("[]() ").rstrip(",")
     text = re.sub(r"\bdep:(?=\w)|(?<=\w)@latest\b|(?<=\brun)-script\b", "", text)
+    text = text.replace("127.0.0.1", "localhost")
     return re.sub(r"[\s\"'`]", "", re.sub(r"\\+", "/", text)).casefold()

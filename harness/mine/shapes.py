@@ -287,9 +287,9 @@ def _is_other_flag(old: Sequence[str], new: Sequence[str]) -> bool:
 
 
 def _cut_command(old: str, new: str) -> Shape:
-    lead = re.match(r"\s*(?:[$>%]\s+)?", new)
+    lead = re.match(r"\s*(?:[$>#%]\s+)?", new)
     start = lead.end() if lead else 0
-    was = re.sub(r"^\s*(?:[$>%]\s+)?", "", old)
+    was = re.sub(r"^\s*(?:[$>#%]\s+)?", "", old)
     return Shape("command", "", new[:start].lstrip(), "", was, new[start:])
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from harness.machine.workers import map_parts
-from harness.mine import exclusions, python, shapes
+from harness.mine import exclusions, python, shapes, versions
 from harness.mine.shapes import ChangeKind, Shape
 from harness.repo.changes import Change, Commit, FileChange, GitFolder, Hunk, Line, read_texts, walk
 from harness.repo.checkout import Repo
@@ -154,12 +154,12 @@ def _is_anchor(shape: Shape) -> bool:
 def _skip_number(shape: Shape) -> str | None:
     """A number in a sentence is a fact if something is counted or versioned by it, not in output or a table."""
     words = re.findall(r"[A-Za-z]{2,}", shape.before + " " + shape.after)
-    if (len(words) < 3 and not exclusions.RUNTIME.search(shape.before)) or "|" in shape.before + shape.after:
+    if (len(words) < 3 and not versions.RUNTIME.search(shape.before)) or "|" in shape.before + shape.after:
         return "too few words around it, or a table"
     counted = re.search(r":\s*$", shape.before) and shape.old.isdigit() and shape.new.isdigit()
     if counted or re.search(r"@|\*\*|\d\.\d+s|%", shape.old + shape.new):
         return "name of a person, or a measured number"
-    if exclusions.VERSION.fullmatch(shape.new) and not exclusions.RUNTIME.search(shape.before + shape.after):
+    if versions.VERSION.fullmatch(shape.new) and not versions.RUNTIME.search(shape.before + shape.after):
         return "version bump"
     return None
 

@@ -17,14 +17,19 @@ _EMPTY = ("project", "on", "with", "uses", "env", "jobs", "steps", "strategy", "
 _COMMON = ("type", "types", "name", "id", "value", "content", "key", "title", "data", "enabled", "default",
            "groupid", "artifactid", "packaging")  # fmt: skip
 """Keys that so many things have that nobody asks for one without saying of what."""
+_STAGE = re.compile(r"\s*FROM\s+\S+(?:\s+\S+)??(?:\s+AS\s+(\S+))?\s*$", re.IGNORECASE)
 _DOCKER = {"USER": "user", "EXPOSE": "port", "WORKDIR": "working folder"}
-_ABOVE = {
-    "xml": re.compile(r"\s*<([\w.-]+)[ >]"),
-    "other": re.compile(r"\s*(?:-\s+)?[\"']?([\w.$/-]+)[\"']?\s*:\s*(.*)"),
-}
+_KEYED = re.compile(r"\s*(?:-\s+)?[\"']?([\w.$/-]+)[\"']?\s*:\s*(.*)")
 """A key below which others stand, and what it says itself."""
+_ELEMENT = re.compile(r"\s*<([\w.-]+)[ >]")
+_OWN_NAME = re.compile(r"\s*<(?:artifactId|id)>([^<>]+)<")
+_SEVERAL = ("plugin", "dependency", "profile", "execution", "parent")
+"""Elements of which a file has several."""
 _INLINE = re.compile(r"(?:^|[\s{,(&;`])[\"']?([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"'`]?$")
 """A key right before a value, in a line that has more of them."""
+_PROSE_WORD = re.compile(r"[A-Z]?[a-z]+")
+_PROSE_END = re.compile(r"(?<![\w-])(?!(?:export|const|let|var|val|set|env|arg|def)\s)[A-Za-z]{2,}\s+$", re.IGNORECASE)
+"""The last word of a phrase that goes before a colon, which is no key; and what its words before end with."""
 _ECHOED = re.compile(r"\becho\s+(?:-\w+\s+)?([\"'])(?:(?!\1).)*$")
 """A text that a shell says, up to a value within."""
 _PAIR = re.compile(r"[\"']?([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"']?([\w./:@-]+)")
@@ -69,9 +74,9 @@ def name(seen: Seen, path: str, rows: Sequence[str], number: int, before: str, a
     if seen.kind == "dependency":
         return (_name_package(seen, path, rows) if shapes.find_dependencies(path, rows, number) else ""), ""
     if shape.key.upper() == "FROM" and shapes.classify_file(path) == "docker":
-        return f"the base image of {file}", ""
+        return _name_stage(file, rows, number), ""
     if seen.kind == "constant" and seen.name.startswith("python ") and "." in seen.name:
-        return f"{shape.key} of {seen.name.split('.')[-2].removeprefix('python ')}", shape.key
+        return f"{shape.key} of {seen.name.removeprefix('python ').rpartition('.')[0]}", shape.key
     if shape.key in _DOCKER and shapes.classify_file(path) == "docker":
         return f"the {_DOCKER[shape.key]} of {file}", shape.key
     if shape.key and file == "package.json" and find_section(path, rows, number) == "scripts":
@@ -101,7 +106,8 @@ def _name_worded(seen: Seen, path: str, rows: Sequence[str], number: int, before
     linked = _TAGGED.match(after) if tagged else _LINKED.search(before)
     if linked:
         return f"the file that “{linked[1]}” links to", ""
-    if keyed := not _ECHOED.search(before) and _INLINE.search(before):
+    keyed = None if _ECHOED.search(before) else _INLINE.search(before)
+    if keyed and not (_PROSE_WORD.fullmatch(keyed[1]) and _PROSE_END.search(before[: keyed.start(1)])):
         where = _tell_where(path, rows, number, before, keyed[1])
         return f"{keyed[1]}{where}" if where else "", keyed[1]
     if ordered := _ORDER.search(before):
@@ -112,6 +118,13 @@ def _name_worded(seen: Seen, path: str, rows: Sequence[str], number: int, before
         return f"what {must[1][0].lower()}{must[1][1:]}", ""
     clause = _TOLD.search(before)
     return (_name_told(clause[1], after) if clause else ""), ""
+
+
+def _name_stage(file: str, rows: Sequence[str], number: int) -> str:
+    """The base image of a file, or of a stage of several: where it has no name, its line is not the only such."""
+    stage = _STAGE.match(rows[number - 1])
+    several = sum(bool(_STAGE.match(row)) for row in rows) > 1
+    return f"the base image of {f'the stage {stage[1]} of ' if several and stage and stage[1] else ''}{file}"
 
 
 def _count_commands(rows: Sequence[str], number: int, word: str) -> int:
@@ -212,22 +225,44 @@ def find_section(path: str, rows: Sequence[str], number: int) -> str:
         return next((f"[{found[1]}]" for found in above if found), "")
     if form not in ("yaml", "json", "code", "xml"):
         return ""
-    found = [] if form == "code" else [*_list_above("xml" if form == "xml" else "other", rows, number)]
-    return " of ".join(found[:2])
+    if form == "xml":
+        return " of ".join([*_list_around(rows, number)][:2])
+    return "" if form == "code" else " of ".join([*_list_above(rows, number)][:2])
 
 
-def _list_above(form: str, rows: Sequence[str], number: int) -> Iterator[str]:
+def _list_above(rows: Sequence[str], number: int) -> Iterator[str]:
     """The keys around a line, the nearest first; a step of a list by what it calls itself."""
+    for row in _list_outer(rows, number):
+        key = _KEYED.match(row)
+        called = key[2].strip(" '\"") if key and key[1] == "name" else ""
+        if called and "${" not in called:
+            yield f"“{called}”"
+        elif key and key[1] not in (*_EMPTY, "name"):
+            yield key[1]
+
+
+def _list_around(rows: Sequence[str], number: int) -> Iterator[str]:
+    """The elements around a line of XML, the nearest first; a plugin or a profile by its own name."""
+    for row in _list_outer(rows, number):
+        if opened := _ELEMENT.match(row):
+            named = _find_own_name(rows, rows.index(row), number) if opened[1] in _SEVERAL else opened[1]
+            if named not in ("project", "build", "plugins", "profiles", "executions", "configuration"):
+                yield named
+
+
+def _find_own_name(rows: Sequence[str], start: int, end: int) -> str:
+    """What an element of several calls itself, by its first lines; else what it is."""
+    found = (_OWN_NAME.match(row) for row in rows[start + 1 : end])
+    return next((each[1] for each in found if each), _ELEMENT.match(rows[start])[1])  # type: ignore[index]
+
+
+def _list_outer(rows: Sequence[str], number: int) -> Iterator[str]:
+    """The lines above a line that stand further out, each further than the one before."""
     indent = _indent(rows[number - 1])
     for row in reversed(rows[: number - 1]):
         if row.strip() and not row.strip().startswith(("#", "//")) and _indent(row) < indent:
             indent = _indent(row)
-            key = _ABOVE[form].match(row)
-            called = key[2].strip(" '\"") if key and form == "other" and key[1] == "name" else ""
-            if called and "${" not in called:
-                yield f"“{called}”"
-            elif key and key[1] not in (*_EMPTY, "name"):
-                yield key[1]
+            yield row
             if indent == 0:
                 return
 

@@ -102,6 +102,8 @@ def find(kind: ChangeKind, what: str, key: str, values: Sequence[str]) -> Wordin
     if _UNASKED.match(what):
         return None
     noun = next((noun for pattern, noun in _NOUNS if pattern.search(key)), "")
+    if noun == "port" and not all(re.search(r"\d", value) for value in values):
+        noun = ""
     if not noun and all(_PATH.fullmatch(value) for value in values):
         noun = "path"
     if not noun and kind in ("setting", "command") and all(map(is_command, values)):

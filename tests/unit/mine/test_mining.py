@@ -299,10 +299,103 @@ def test_lines_of_each_kind_of_file(path: str, old: str, new: str, kind: str, va
         ("python:3.14.6-slim", "python:3.14.7-slim", "FROM", "version bump"),
         ("python:3.13.6-slim", "python:3.14.1-slim", "FROM", None),
         ("matrix.os == 'linux'", "matrix.os == 'macos'", "if", "expression"),
+        ("lane$(if $(QUAY),-q)", "lane$(if $(QUAY),-b)", "IMAGE", "expression"),
+        ("http://localhost:8080", "http://127.0.0.1:8080", "API_URL", "white space, case or quotes"),
+        ("8", "1.8", "maven.compiler.source", "another spelling of the number"),
+        ("1.22.2", "1.22", "go", "version bump"),
+        ("^5.1.3", "latest", "typescript", "pin of a dependency"),
+        ("sudo apt install lane", "sudo apt install -y lane", "setup", "other way to say the same"),
+        ("export A='b' && lane dev", "A=b lane dev", "dev", "other way to say the same"),
+        ("lane", "foobar", "prefix", "placeholder"),
+        ("foobar", "lane", "prefix", None),
+        ("berth add user/repo/one", "berth add user/repository/one", "add", "placeholder"),
+        ("text-green-500", "text-white", "actionTone", "look of a page"),
+        ("text-davinci-002", "text-davinci-003", "model", None),
+        ("300", "5 * 60", "timeout", "another spelling of the number"),
+        ("300", "5 * 61", "timeout", None),
+        ("example/jre:1.8.0_212", "example/jre:1.8.0_252", "FROM", "version bump"),
+        ("example/base:base-1.26.1", "example/base:base-1.29.0", "FROM", "version bump"),
+        ("node:18", "node:22", "FROM", None),
+        ("18.x", "18", "node-version", "version bump"),
+        ("18.x", "20.x", "node-version", None),
+        ("lane-secret", "SET_THIS", "db", "placeholder"),
+        ("Confirm it", "Register it", "MAIL_SUBJECT", "long value or prose"),
+        ("v12.16.3", "v12.18.3", "nodeVersion", "version bump"),
+        ("v12.16.3", "v14.0.0", "nodeVersion", None),
+        ("text-indigo-600", "text-pink-600", "CHAIN", "look of a page"),
+        ("['-created']", "['-id']", "ordering", "order"),
+        ("Reset your password", "Your reset code", "previewText", "long value or prose"),
     ],
 )
 def test_what_is_no_fact_has_a_reason(old: str, new: str, what: str, reason: str | None) -> None:
     assert exclusions.skip_values(old, new, what, "A step") == reason
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "docker/test-images/pom.xml",
+        "src/it/pom.xml",
+        "test-timings.json",
+        "tools/artillery/aws.yaml",
+        "k6/lane.js",
+        "load-tests/a.yml",
+        "prisma/seed.ts",
+        "database/seeders/Lane.php",
+    ],
+)
+def test_numbers_of_a_load_and_rows_to_begin_with_are_test_data(path: str) -> None:
+    assert exclusions.skip_file(path) == "test data"
+
+
+def test_a_file_of_values_that_stand_for_any_shows_its_form_only(foreign: Foreign, tmp_path: Path) -> None:
+    for pause in ("15s", "42s"):
+        names = "".join(f"{name}: foobar\n" for name in "abc")
+        foreign.commit({"docs/reference.yml": f"{names}catalog:\n  pause: {pause}\n", "reader.sh": "echo pause"})
+    with pytest.raises(MineError, match="placeholder: 1"):
+        mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "old", "new", "reason"),
+    [
+        ("compose.yml", "quay:\n  healthcheck:\n    start_period: {}\n", "5s", "1s", "patience of a health check"),
+        ("fly.toml", "[http_service.checks]\ninterval = '{}'\n", "5s", "9s", "patience of a health check"),
+        ("pom.xml", "<p>\n  <issueManagement>\n    <system>{}</system>\n", "jira", "github", "metadata of the package"),
+        ("a.yml", "data:\n  example:\n    file: {}\n", "lane.json", "quay.json", "placeholder"),
+        ("a.yml", "metadata:\n  labels:\n    app: {}\n", "lane", "quay", "label that is shown to people"),
+        (
+            "app.json",
+            '{\n  "at": [\n    {\n      "go": "{}"\n    },\n    {\n      "go": "both"\n    }\n  ]\n}\n',
+            "manual",
+            "push",
+            "value of several things of one name",
+        ),
+        (
+            "pom.xml",
+            "<p>\n  <parent>\n    <groupId>a.b</groupId>\n  </parent>\n  <dependency>\n    <groupId>{}</groupId>\n",
+            "com.lane",
+            "a.b",
+            "value of several things of one name",
+        ),
+    ],
+)
+def test_what_nobody_acts_upon_by_where_it_stands_is_no_fact(
+    foreign: Foreign, tmp_path: Path, file: str, text: str, old: str, new: str, reason: str
+) -> None:
+    for value in (old, new):
+        foreign.commit({file: text.replace("{}", value)})
+    with pytest.raises(MineError, match=f"{reason}: 1"):
+        mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+
+
+def test_a_path_that_leads_to_the_same_file_did_not_change() -> None:
+    same = ("api/definition/lane.yml", "api/definition/lane.yml")
+    says = "other way to name the same file"
+    assert exclusions.skip_renamed(same, ("../definition/commons.yml", "./commons.yml")) == says
+    assert exclusions.skip_renamed(same, ("../other/commons.yml", "./commons.yml")) is None
+    moved = ("tools/ci.yml", "ci.yml")
+    assert exclusions.skip_renamed(moved, ("../quay/lane.yml", "./quay/lane.yml")) == says
 
 
 UNNAMED = "nothing that a question could call it by"

@@ -88,6 +88,46 @@ def test_a_constant_of_a_class_is_asked_for_with_its_class(foreign: Foreign, tmp
     assert found.wording.ask(found.what, found.file)["plain"] == "What is per_page of Lanes set to now (a.py)?"
 
 
+def test_a_class_within_another_is_asked_for_with_both(foreign: Foreign, tmp_path: Path) -> None:
+    for value in ("harborline", "kestrelway"):
+        text = f"class Lanes:\n    class Meta:\n        table = '{value}'\n"
+        foreign.commit({"a.py": text, "b.py": "print(Lanes.Meta.table)\n"})
+    (found,) = mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache").candidates
+    assert found.wording.ask(found.what, found.file)["plain"] == "What is table of Lanes.Meta set to now (a.py)?"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "plain"),
+    [
+        (
+            "pom.xml",
+            "<project>\n  <plugin>\n    <artifactId>lanes</artifactId>\n    <configuration>\n      <mode>{}</mode>\n",
+            "What is mode of lanes set to now (pom.xml)?",
+        ),
+        ("Dockerfile", "FROM {}\n", "Which base image does Dockerfile build on now?"),
+        (
+            "Dockerfile",
+            "FROM {} AS one\nFROM scratch\n",
+            "Which base image does the stage one of Dockerfile build on now?",
+        ),
+    ],
+)
+def test_of_several_it_is_asked_for_by_its_own_name(
+    foreign: Foreign, tmp_path: Path, file: str, text: str, plain: str
+) -> None:
+    for value in ("alpine:3", "debian:12"):
+        foreign.commit({file: text.format(value)})
+    (found,) = mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache").candidates
+    assert found.wording.ask(found.what, found.file)["plain"] == plain
+
+
+def test_what_is_called_a_port_and_has_no_number_is_no_port() -> None:
+    found = wording.find("constant", "QOS_PORT", "QOS_PORT", ("qos-port", "qos.port"))
+    assert found is not None and found.asks == "What is QOS_PORT set to"
+    found = wording.find("constant", "QOS_PORT", "QOS_PORT", ("8080", "8082"))
+    assert found is not None and found.asks == "Which port does QOS_PORT name"
+
+
 def test_a_package_that_others_are_called_like_is_no_candidate(foreign: Foreign, tmp_path: Path) -> None:
     for turn, name in enumerate(("shop-lane", "shop-quay")):
         foreign.commit({"Cargo.toml": f'[dependencies]\nshop-core = "1"\n{name} = "2.{turn}"\n'})
@@ -104,6 +144,8 @@ def test_several_values_in_a_list_are_asked_for_in_the_plural() -> None:
     ("file", "text", "old", "new"),
     [
         ("AGENTS.md", "- Run curl only if `{}` exits with an exit code.", "make lane", "make quay"),
+        ("AGENTS.md", "# Verification\n\n- If Go code changed: `{}`", "make lane", "make quay"),
+        ("mkdocs.yml", "nav:\n  - Parallel Execution: {}", "graph/beta.md", "graph/builder.md"),
         ("AGENTS.md", "Install the package `{}` before you start.", "lane-core", "quay-core"),
         ("a.yml", "do:\n  - 'echo \"position: {}\" >> lanes.md'", "one-lane", "two-lanes"),
     ],

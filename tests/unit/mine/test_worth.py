@@ -31,12 +31,54 @@ from tests.support.foreign import Foreign, live
         ("setting", "codecov.yml", "after_n_builds", 1),
         ("setting", ".github/workflows/ci.yml", "branches", 3),
         ("setting", ".github/workflows/ci.yml", "enable-cache", 1),
+        ("setting", ".github/workflows/ci.yml", "runs-on", 1),
+        ("setting", ".github/workflows/ci.yml", "timeout-minutes", 1),
+        ("setting", "deploy/web.yml", "timeout", 3),
+        ("constant", "scripts/refill.py", "BATCH_SIZE", 1),
         ("text", "CLAUDE.md", "", 3),
         ("text", "docs/guide.md", "", 1),
     ],
 )
 def test_what_an_agent_acts_on_comes_first(kind: ChangeKind, file: str, key: str, grade: int) -> None:
     assert worth.judge_worth(kind, file, key) == grade
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "grade"),
+    [
+        ("web/lanes.ts", "const LANES = ", 1),
+        ("web/lanes.ts", "export const LANES = ", 2),
+        ("web/config.ts", "const LANES = ", 2),
+        ("shop/Lanes.java", "private static final int LANES = ", 1),
+        ("shop/Lanes.java", "static final int LANES = ", 2),
+        ("shop/lanes.go", "const lanes = ", 1),
+        ("shop/lanes.go", "const Lanes = ", 2),
+        ("shop/lanes.rs", "const LANES: u8 = ", 1),
+        ("shop/lanes.rs", "pub const LANES: u8 = ", 2),
+        ("shop/lanes.py", "_LANES = ", 1),
+        ("shop/lanes.py", "LANES = ", 2),
+        ("shop/lanes.rb", "LANES = ", 2),
+    ],
+)
+def test_a_number_that_one_file_keeps_to_itself_is_needed_least(file: str, before: str, grade: int) -> None:
+    assert worth.judge_worth("constant", file, "LANES", "3", "7", before) == grade
+    assert worth.judge_worth("constant", file, "LANES", "one-lane", "two-lanes", before) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "grade"),
+    [
+        ("jest", "vitest", 3),
+        ("jest --verbose src", "vitest", 3),
+        ("NODE_ENV=test jest src", "cross-env A=b vitest src", 3),
+        ("tsup --watch", "npm run clean && tsup", 1),
+        ("rimraf dist", "rimraf dist docs", 1),
+        ("prisma generate", "node scripts/generate.mjs", 1),
+        (">= 18", ">= 20", 3),
+    ],
+)
+def test_a_script_is_asked_for_where_it_runs_another_program(old: str, new: str, grade: int) -> None:
+    assert worth.judge_worth("setting", "web/package.json", "test", old, new) == grade
 
 
 def test_one_commit_brings_three_facts_at_most_and_no_two_stories_share_it(foreign: Foreign, tmp_path: Path) -> None:
