@@ -83,6 +83,8 @@ OUT_OF_REACH: Mapping[str, str] = {
             "FollowsEveryBranch", "KeepsWhatIsGone", "RenewsAtEachSession", "ExpiresAllByOneRule", "ExpiresByToday",
             "CountsMonthsAsWeeks", "LetsNothingThrough", "ForgetsWhatWaits", "DoubtsWhatIsNotRated",
             "ReplacesTheFirstFound", "ReplacesTheSameFile", "ReplacesAllAlike", "ReplacesNothing",
+            "LooksUpForNothing", "ReplacesTheNewest", "ReplacesWhatIsFoundFirst", "MarksNothing", "MarksTheNewOne",
+            "DeletesInsteadOfMarking",
         ),
         "ways of writing: the store is sound, and sequences are nobody's memory",
     ),

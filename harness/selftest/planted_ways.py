@@ -16,11 +16,13 @@ from harness.log.parts import Written
 from harness.model.scenario import Session
 from harness.model.trial import WritePolicy
 from harness.play.readers import ReadEntry
+from harness.play.writing.curated import Curated
+from harness.play.writing.deprecate import Deprecate
 from harness.play.writing.expire import LIFETIMES, Expire
 from harness.play.writing.matched import Matched, compare, list_words
 from harness.play.writing.on_commit import OnCommit
 from harness.play.writing.reviewed import Reviewed, Waiting
-from harness.play.writing.way import Cited, Way
+from harness.play.writing.way import Cited, Way, retire
 
 
 class PlantedWay(Way):
@@ -246,3 +248,76 @@ class ReplacesNothing(_Matched):
 
     def list_replaced(self, written: Written, usable: Iterable[ReadEntry]) -> list[ReadEntry]:
         return [each for each in usable if each.text == written.item.text]
+
+
+# --- curated ---------------------------------------------------------------------------------------------------------
+
+
+class _Curated(PlantedWay, Curated):
+    write = "curated"
+    story = "migration/three-layouts-of-a-record"
+
+
+class LooksUpForNothing(_Curated):
+    """Asks for the old memory, and writes the new one beside it."""
+
+    must = ("stale_exposure", "update_omission")
+
+    def replace(self, session: Session, written: Written, old: Sequence[str]) -> Iterator[Event]:
+        return self.memory_session.write(session, "learn", [written])
+
+
+class ReplacesTheNewest(_Curated):
+    """Takes the newest of what the look-up brings for the memory that the fact is about."""
+
+    must = ("true_memories_dropped",)
+
+    def list_replaced(self, written: Written, usable: Iterable[ReadEntry]) -> list[ReadEntry]:
+        return sorted(usable, key=lambda entry: entry.hit.created or "")[-1:]
+
+
+class ReplacesWhatIsFoundFirst(_Curated):
+    """Looks no further than the first memory that the look-up brings."""
+
+    must = ("stale_exposure",)
+
+    def list_replaced(self, written: Written, usable: Iterable[ReadEntry]) -> list[ReadEntry]:
+        return super().list_replaced(written, list(usable)[:1])
+
+
+# --- deprecate -------------------------------------------------------------------------------------------------------
+
+
+class _Deprecate(PlantedWay, Deprecate):
+    write = "deprecate"
+    story = "migration/three-layouts-of-a-record"
+
+
+class MarksNothing(_Deprecate):
+    """Writes the new memory, and leaves the mark for later."""
+
+    must = ("stale_exposure",)
+
+    def replace(self, session: Session, written: Written, old: Sequence[str]) -> Iterator[Event]:
+        return self.memory_session.write(session, "learn", [written])
+
+
+class MarksTheNewOne(_Deprecate):
+    """The mark lands on the memory that was written just now."""
+
+    must = ("true_memories_dropped", "stale_exposure")
+
+    def replace(self, session: Session, written: Written, old: Sequence[str]) -> Iterator[Event]:
+        yield from self.memory_session.write(session, "learn", [written])
+        new = self.memory_session.ids.get(written.name, ()) if old else ()
+        yield from retire(self.memory_session, session, "replaced", written.item.scope, new, "deprecate")
+
+
+class DeletesInsteadOfMarking(_Deprecate):
+    """The old memory is deleted, so that nobody can be told what held before."""
+
+    must = ("history_recall",)
+
+    def replace(self, session: Session, written: Written, old: Sequence[str]) -> Iterator[Event]:
+        yield from self.memory_session.write(session, "learn", [written])
+        yield from retire(self.memory_session, session, "replaced", written.item.scope, old)

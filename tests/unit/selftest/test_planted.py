@@ -205,10 +205,10 @@ def test_every_planted_fault_says_what_is_wrong_and_which_measure_has_to_flag_it
         assert not {*fault.must, *fault.may} - known, fault.name
 
 
-def test_each_way_of_writing_that_keeps_books_of_its_own_has_faults_of_its_own() -> None:
-    """`deprecate` and filters have theirs in stores, which drills ask for."""
+def test_each_way_of_writing_has_faults_of_its_own() -> None:
+    """Who only adds does nothing that a store would not; the combination is made of two that have theirs."""
     planted = Counter(fault.write for fault in list_planted() if fault.way)
-    assert planted.keys() == {"on-commit", "expire", "reviewed", "matched"} and min(planted.values()) >= 3
+    assert planted.keys() == WAYS.keys() - {None, "append", "deprecate-on-commit"} and min(planted.values()) >= 3
     assert all(measures.choose_families(fault) == {STORY} for fault in list_planted() if fault.way)
 
 
