@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections import Counter
@@ -15,7 +16,8 @@ from harness.mine.shapes import ChangeKind, Shape
 from harness.repo.changes import Change, Commit, FileChange, GitFolder, Hunk, Line, read_texts, walk
 from harness.repo.checkout import Repo
 
-_LITERAL = re.compile(r"[=:]\s*[\"'\d\-TFN\[(]")
+_GIVEN = re.compile(r"\b(\w{1,99})\s{0,9}(?::[^=]{0,99})?=\s{0,9}((?:[\"'\d\-TFN\[({]|[bBrRuU]{1,2}[\"']).{0,200})")
+"""A name that a line of Python gives a value which may be a literal, and what follows, as far as a value may go."""
 _LINK = re.compile(r"\]\([^)\s]*$|^\s*\[[^\]]+\]:\s*\S*$|\b(?:href|src)=[\"']?[^\"']*$")
 """What stands before the target of a link."""
 _ANCHOR = re.compile(r"<a\b[^>]*\b(?:id|name)=[\"']?$")
@@ -31,6 +33,8 @@ HOSTS = {"github", "com", "org", "io", "gopkg", "golang", "in", "go", "v1", "v2"
 """Words in the name of a package that tell nothing of what it is for."""
 PART = 200
 """Commits that one process reads at once; a history of no more has no need of several."""
+AT_ONCE = 25
+"""Commits of which all Python files are in memory at once."""
 _UNEVEN = 30
 """Lines of the largest hunk of which each old line is compared with each new one."""
 
@@ -79,13 +83,26 @@ def _read_part(repo: GitFolder, commits: Sequence[Commit]) -> tuple[list[Seen | 
 
 
 def _list_changes(repo: GitFolder, commits: Sequence[Commit], reasons: Counter[str]) -> Iterator[Seen | Renamed]:
-    for change in walk(repo, commits):
-        if reason := exclusions.skip_commit(change):
+    changes = walk(repo, commits)
+    while some := [*itertools.islice(changes, AT_ONCE)]:
+        yield from _list_some(repo, some, reasons)
+
+
+def _list_some(repo: GitFolder, changes: Sequence[Change], reasons: Counter[str]) -> Iterator[Seen | Renamed]:
+    """Those of a few commits, whose Python files are read at once: git is started for each time of reading."""
+    skipped = {change.commit.hash: exclusions.skip_commit(change) for change in changes}
+    places = {
+        place: None for change in changes if not skipped[change.commit.hash]
+        for file in _list_given(change) for place in _list_places(change, file)
+    }  # fmt: skip
+    texts = dict(zip(places, read_texts(repo, [*places]), strict=True)) if places else {}
+    for change in changes:
+        if reason := skipped[change.commit.hash]:
             reasons[reason] += 1
             continue
         yield from (Renamed(each.old, each.new) for each in change.files if each.old != each.new)
-        changes = [*_list_lines(change, reasons), *_list_python(repo, change, reasons), *_list_swaps(change, reasons)]
-        yield from _drop_repeated(changes, reasons)
+        found = [*_list_lines(change, reasons), *_list_python(change, texts, reasons), *_list_swaps(change, reasons)]
+        yield from _drop_repeated(found, reasons)
 
 
 def _list_lines(change: Change, reasons: Counter[str]) -> Iterator[Seen]:
@@ -249,16 +266,25 @@ def _is_alike(one: str, other: str) -> bool:
     return bool(a and b) and (a <= b or b <= a)
 
 
-def _list_python(repo: GitFolder, change: Change, reasons: Counter[str]) -> Iterator[Seen]:
-    files = [
+def _list_given(change: Change) -> list[FileChange]:
+    """Python files of which a changed line may give a name another literal."""
+    return [
         each
         for each in change.files
-        if shapes.classify_file(each.new) == "python" and not exclusions.skip_file(each.new)
+        if shapes.classify_file(each.new) == "python"
+        and not exclusions.skip_file(each.new)
+        and _may_hold_literals(each.hunks)
     ]
-    files = [each for each in files if any(map(_may_hold_literals, each.hunks))]
-    places = [place for each in files for place in ((change.commit.parent, each.old), (change.commit.hash, each.new))]
-    texts = read_texts(repo, places) if places else []
-    for file, before, after in zip(files, texts[::2], texts[1::2], strict=True):
+
+
+def _list_places(change: Change, file: FileChange) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Where a file stood before a commit, and after it."""
+    return (change.commit.parent, file.old), (change.commit.hash, file.new)
+
+
+def _list_python(change: Change, texts: Mapping[tuple[str, str], str | None], reasons: Counter[str]) -> Iterator[Seen]:
+    for file in _list_given(change):
+        before, after = (texts[place] for place in _list_places(change, file))
         if before is None or after is None:
             continue
         try:
@@ -269,10 +295,19 @@ def _list_python(repo: GitFolder, change: Change, reasons: Counter[str]) -> Iter
         yield from _compare_literals(change.commit, file, old, new, reasons)
 
 
-def _may_hold_literals(hunk: Hunk) -> bool:
-    return any(_LITERAL.search(line.text) for line in hunk.removed) and any(
-        _LITERAL.search(line.text) for line in hunk.added
-    )
+def _may_hold_literals(hunks: Sequence[Hunk]) -> bool:
+    """Whether a name is given something else than before: to read a whole file as Python takes long."""
+    old = {pair for hunk in hunks for line in hunk.removed for pair in _list_given_names(line.text)}
+    new = {pair for hunk in hunks for line in hunk.added for pair in _list_given_names(line.text)}
+    return bool({name for name, _ in old - new} & {name for name, _ in new - old})
+
+
+def _list_given_names(row: str) -> Iterator[tuple[str, str]]:
+    """Each name that a line gives a value, and the rest of the line from there on."""
+    at = 0
+    while found := _GIVEN.search(row, at):
+        yield found[1], found[2]
+        at = found.start(2)
 
 
 def _compare_literals(
