@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import groupby
 
 from harness.log.events import Drafted, Forgot, Recalled, Settled, Worked, Wrote
-from harness.log.parts import Check, Choice
+from harness.log.parts import Check
 from harness.metrics import recall, staleness
 from harness.metrics.seen import PhrasingSeen
 from harness.metrics.view import Record, View
@@ -19,11 +19,11 @@ from harness.model.job import Decision, Job
 from harness.model.scenario import Session
 from harness.model.trial import ReadPolicy
 from harness.report import words
+from harness.report.timeline.decisions import DecisionTaken, describe_origin, draw_reader, merge_alike
 from harness.report.timeline.nodes import (
     BLOCK,
     Node,
     draw_note,
-    draw_verdict,
     format_fact,
     list_entries,
     make_node,
@@ -50,20 +50,6 @@ _SAID = {
     "rewritten": "in the words of the new line",
 }  # fmt: skip
 _WORST: tuple[staleness.UpdateOutcome, ...] = ("both_stale_first", "stale_only")
-
-
-@dataclass(frozen=True)
-class DecisionTaken:
-    """How one or several readers took a decision. bad: acted on what held no longer, or never held here."""
-
-    who: tuple[str, ...]
-    verdict: str
-    value: str
-    origin: str
-
-    @property
-    def bad(self) -> bool:
-        return self.verdict in ("stale", "lure", "failed")
 
 
 @dataclass(frozen=True)
@@ -268,11 +254,11 @@ class Telling:
                 yield make_node("p", "bad", "\u2715 the job was not finished")
 
     def _tell_decision(self, job: Job, decision: Decision, works: Sequence[Worked]) -> Node:
-        taken = list(_merge(self._list_taken(job, decision, self.record, works)))
-        beside = list(_merge(self._contrast(job, decision)))
+        taken = list(merge_alike(self._list_taken(job, decision, self.record, works)))
+        beside = list(merge_alike(self._contrast(job, decision)))
         bad = any(each.bad for each in taken)
         options = ", ".join(f"{each.verdict}: {show(each.value, 160)} ({each.fact})" for each in decision.options)
-        rows = [_draw_reader(each, "") for each in taken] + [_draw_reader(each, "beside") for each in beside]
+        rows = [draw_reader(each, "") for each in taken] + [draw_reader(each, "beside") for each in beside]
         parts: list[Node | None] = [
             make_node(
                 "p",
@@ -295,7 +281,7 @@ class Telling:
             judged = record.find_decided(work.read_policy).get((job.id, decision.id))
             value = "nothing" if choice is None or choice.value is None else show(choice.value, 160)
             outcome = judged.verdict if judged else "failed"
-            yield work.read_policy or "cold", DecisionTaken((), outcome, value, _describe_origin(choice))
+            yield work.read_policy or "cold", DecisionTaken((), outcome, value, describe_origin(choice))
 
     def _contrast(self, job: Job, decision: Decision) -> Iterator[tuple[str, DecisionTaken]]:
         """The same decision without memory, with only gold, with only superseded facts, where these were played."""
@@ -368,33 +354,6 @@ class Telling:
                 for check in checks
             ]
             yield make_node("pre", "", "\n".join(ran))
-
-
-def _merge(taken: Iterator[tuple[str, DecisionTaken]]) -> Iterator[DecisionTaken]:
-    """Readers that took it alike stand in one row."""
-    groups: dict[DecisionTaken, list[str]] = {}
-    for who, each in taken:
-        groups.setdefault(each, []).append(who)
-    return (DecisionTaken(tuple(who), each.verdict, each.value, each.origin) for each, who in groups.items())
-
-
-def _draw_reader(taken: DecisionTaken, cls: str) -> Node:
-    value = make_node("div", "", make_node("bdi", "", taken.value), draw_note(taken.origin))
-    return make_node(
-        "li", cls, make_node("span", "who", ", ".join(taken.who)), " ", draw_verdict(taken.verdict), " ", value
-    )
-
-
-def _describe_origin(choice: Choice | None) -> str:
-    if choice is None or choice.origin == "nowhere":
-        return "left open" if choice is None or choice.value is None else "guessed: nothing that it was shown names it"
-    after = f", after the job's command refused {show(', '.join(choice.refused), 200)}" if choice.refused else ""
-    if choice.origin == "run":
-        return f"from what {show(choice.path or 'a command', 200)} printed{after}"
-    if choice.origin == "memory":
-        return f"from memory{f', entry {choice.entry + 1}' if choice.entry is not None else ''}{after}"
-    at = f"{choice.path}:{choice.line}" if choice.line is not None else choice.path or "somewhere"
-    return f"from the repository, {show(at, 200)}{after}"
 
 
 def _describe_pool(event: Recalled) -> str:
