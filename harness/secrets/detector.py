@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import quote, quote_plus
 
-from ahocorasick_rs import AhoCorasick, MatchKind
+from ahocorasick_rs import AhoCorasick, Implementation, MatchKind
 
 from harness.log.redaction import FORMS, LEAST, WORD
 from harness.secrets import contexts, looks, views
@@ -80,7 +80,10 @@ class Secrets:
             spread = ((self._names[secret], secret) for secret in self._names if secret in self._spread)
             forms = {form: name for name, secret in spread for form in _list_forms(secret)}
             self._forms, self._named = list(forms), list(forms.values())
-            self._automaton = AhoCorasick(self._forms, matchkind=MatchKind.LeftmostLongest)
+            # The one that is chosen for few texts takes the square of a long one's length if that repeats itself.
+            self._automaton = AhoCorasick(
+                self._forms, matchkind=MatchKind.LeftmostLongest, implementation=Implementation.ContiguousNFA
+            )
         for number, start, end in self._automaton.find_matches_as_indexes(text):
             yield start, end, self._named[number]
 

@@ -97,8 +97,10 @@ _OTHER = (
 """What else is one, each with what such a text holds."""
 _LOOKS = tuple((sign, re.compile(each, re.DOTALL)) for sign, each in _OTHER)
 _END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY")
-_BODY = re.compile(r"(?:(?<![^\n])[^\n]{0,12}?[A-Za-z0-9+/]{16,80}={0,2}[ \t\"',\\]{0,4}\n){1,100}[^\n]{0,12}\Z")
-"""The last lines of a private key, whose first ones are not there."""
+_ROW = re.compile(r"[^\n]{0,12}?[A-Za-z0-9+/]{16,80}={0,2}[ \t\"',\\]{0,4}")
+"""A line of a private key, as it stands in a listing, a patch or a list of texts."""
+_ROWS, _WIDEST = 100, 100
+"""Lines of a private key, and characters of one, that are taken for it where its begin is not there."""
 _GENERIC = re.compile(
     r"(?<![A-Za-z0-9_./+-])[A-Za-z][A-Za-z0-9]{1,11}[_-](?:[a-z0-9]{1,8}[_-]){0,2}([A-Za-z0-9]{20,400})(?![A-Za-"
     r"z0-9])"
@@ -140,11 +142,22 @@ def find(text: str) -> Iterator[tuple[int, int]]:
     for found in _GENERIC.finditer(text):
         if _is_random(found[1]) and not _IDS.match(found[0]):
             yield found.span()
-    for found in _END.finditer(text):
-        if body := _BODY.search(text, max(0, found.start() - 8000), found.start()):
-            yield body.start(), found.start()
+    yield from _find_last_rows(text)
     if "://" in text:
         yield from _find_links(text)
+
+
+def _find_last_rows(text: str) -> Iterator[tuple[int, int]]:
+    """The last lines of a private key, whose first ones are not there: from its end backwards, each looked at once."""
+    for found in _END.finditer(text):
+        first = last = text.rfind("\n", 0, found.start()) + 1
+        for _ in range(_ROWS):
+            above = text.rfind("\n", max(0, first - 1 - _WIDEST), max(0, first - 1)) + 1
+            if not first or not _ROW.fullmatch(text, above, first - 1):
+                break
+            first = above
+        if first < last:
+            yield first, found.start()
 
 
 def _find_headed(text: str) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,62 @@
+"""Secrets are looked for in time in proportion to a text's length, whatever it repeats."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from harness.secrets.detector import Secrets
+
+SIZE = 1 << 14
+SECONDS = 0.6
+"""What takes less for so many characters takes some seconds for the longest text of a session."""
+ATTEMPTS = 4
+"""A busy machine slows some attempts; what grows with the square of the length is slow in every one."""
+ATOMS = (
+    " ", "\t", "\n", "a", "A", "0a", "abcd", "a ", "a:", "a=", "a=b;", "a.", "a/", "a@", "(", "[", '["', "{", '{"',
+    "<", "</", "<a>", "<password>", "-", "--", "-p ", "-u a:", "://", "a://", "https://a:", "https://a/hook/",
+    "?sig=", "%41", "\\", "\\n", "\\x41", "\\u0041", '"', "'", "`", '"a"', '"a": ', '"a" + ', "password", "password ",
+    "password: ", "password=", '"password": "', "passwords: [", "passwords:\n- a\n", "token|", "api key ", "cookie: ",
+    "cookie: a=b; ", "Cookie: a=", "curl -b ", "curl -u ", "authorization: ", "basic ", "bearer a", "set-cookie: ",
+    "machine a login ", "login a password ", "seed phrase ", "mysql -p", "docker ", "echo ", "echo a | ",
+    "set password ", "identified by ", "auth('a', '", "cookies = {", "a:1:", "sk-", "ghp_", "eyJ", "eyJabcdefgh.",
+    "xoxb-", "AKIA", "abc_", "$1$", "{SSHA}", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----\n",
+    f"{'A' * 64}\n", "PuTTY-User-Key-File-", "name: a value: ", "value", "| a ", "|---", "+a\n", "1\ta\n", "12, ",
+    "0x41, ", "00000000: 4141  AA\n", "\u200b", "a,b\n", "the password is ",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _no_collection() -> Iterator[None]:
+    """A collection walks the heap of all tests that ran before: that is not the detector's time."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def _slow(text: str) -> bool:
+    """Whether the fastest of some attempts takes too long, and eight times as long as that with a quarter of the text:
+    in proportion it would be four times, with the square sixteen, so that a busy machine may double either."""
+    whole = quarter = float("inf")
+    for _ in range(ATTEMPTS):
+        whole = min(whole, _time(text))
+        if whole <= SECONDS:
+            return False
+        quarter = min(quarter, _time(text[: len(text) // 4]))
+    return whole > 8 * quarter
+
+
+def _time(text: str) -> float:
+    before = time.process_time()
+    Secrets().redact(text)
+    return time.process_time() - before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["{}", "password: {}", '"{}x"'])
+def test_looking_for_secrets_takes_time_in_proportion(form: str) -> None:
+    texts = (form.replace("{}", atom * (SIZE // len(atom))) for atom in ATOMS)
+    assert [text[:40] for text in texts if _slow(text)] == []
