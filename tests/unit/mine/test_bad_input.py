@@ -14,9 +14,10 @@ from click.testing import CliRunner
 
 from harness.cli.mine import mine
 from harness.cli.suite import new_scenario
-from harness.repo.checkout import FixtureError, Trace, build
+from harness.repo.checkout import FixtureError, build
 from harness.repo.clone import Clone
 from harness.repo.names import find_commit
+from harness.repo.traces import Trace
 from harness.selftest import suite
 from harness.serving.place import find_place
 from tasks import loader

@@ -13,9 +13,10 @@ import pytest
 
 from harness.model.job import Decision, Edit, Job, Option
 from harness.repo import checkout
-from harness.repo.checkout import FixtureError, Repo, Trace, build
+from harness.repo.checkout import FixtureError, Repo, build
 from harness.repo.checks import WorkTrees
 from harness.repo.clone import Clone, locate
+from harness.repo.traces import Trace
 from tasks.loader import load, validate
 from tests.support.foreign import digest, set_traps
 from tests.unit.conftest import House

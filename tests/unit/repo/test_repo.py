@@ -18,8 +18,9 @@ from harness.cli.common import shorten
 from harness.machine import shortage
 from harness.machine.processes import Killed
 from harness.repo import checkout as module
-from harness.repo.checkout import FixtureError, Repo, Trace, build
+from harness.repo.checkout import FixtureError, Repo, build
 from harness.repo.series import run_git
+from harness.repo.traces import Trace
 
 RULE = "Deploy with harbor from the release branch.\n"
 NOISE = "".join(f"Paragraph {at} of the handbook stays as it is.\n" for at in range(8))
