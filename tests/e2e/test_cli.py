@@ -95,6 +95,7 @@ def test_a_run_without_its_logs_is_one_line(cli: Cli, tmp_path: Path, command: s
     assert "none of its 54 trials has a log" in one_line(cli(command, tmp_path), 2)
 
 
+@pytest.mark.slow
 def test_what_kept_many_trials_from_their_end_is_said_once(cli: Cli, tmp_path: Path) -> None:
     folder = make_run(tmp_path, stories=9)
     for log in sorted((folder.root / "logs").iterdir())[5:]:

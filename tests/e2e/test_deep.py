@@ -22,6 +22,7 @@ def right(folder: Path, backend: str) -> tuple[float, int]:
     return told["hits"], told["of"]
 
 
+@pytest.mark.slow
 def test_bounds_hold_where_hidden_tests_judge(cli: Cli, tmp_path: Path) -> None:
     done = cli(*RUN, "-n", "0", "--write", "append", "--out", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -35,6 +36,7 @@ def test_bounds_hold_where_hidden_tests_judge(cli: Cli, tmp_path: Path) -> None:
     assert any(str(each).startswith("card-index#") for each in sources)
 
 
+@pytest.mark.slow
 def test_a_transcript_is_fed_in_pieces_that_say_what_they_say(cli: Cli, tmp_path: Path) -> None:
     done = cli(*RUN, "-n", "20", "--feed", "sessions", "--out", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -55,6 +57,7 @@ def test_a_transcript_is_fed_in_pieces_that_say_what_they_say(cli: Cli, tmp_path
     assert "fed with sessions" in (folder / "summary.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_session_is_captured_by_each_backend_itself(cli: Cli, tmp_path: Path) -> None:
     done = cli(*RUN, "-b", DEAF, "-n", "10", "--feed", "native", "--out", tmp_path)
     assert done.returncode == 3 and "deaf could not run: --feed native: it captures no session" in done.stderr
@@ -74,6 +77,7 @@ def test_a_session_is_captured_by_each_backend_itself(cli: Cli, tmp_path: Path) 
     assert "captures itself" in (folder / "summary.md").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not bubblewrap.is_available(), reason="bubblewrap is not here, or may not do its work")
 def test_a_reader_that_works_by_tools_is_judged_by_the_same_hidden_tests(cli: Cli, tmp_path: Path) -> None:
     """It sees the job's commands and the repository's tests, and no hidden one."""
@@ -86,6 +90,7 @@ def test_a_reader_that_works_by_tools_is_judged_by_the_same_hidden_tests(cli: Cl
     assert told and not any("hidden/" in call.prompt for call in told)
 
 
+@pytest.mark.slow
 def test_a_reader_that_takes_options_takes_them_by_what_the_notes_tell(cli: Cli, tmp_path: Path) -> None:
     """Their names are what the code does, which no note says."""
     words = ("--trial", "oracle", "--trial", "cold", "--reader", "choice", "--chat", "stand-in")
@@ -114,6 +119,7 @@ def test_what_cannot_be_fed_is_said_in_one_line(cli: Cli, tmp_path: Path, words:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_the_suite_is_found_by_its_name_and_by_its_folder(cli: Cli) -> None:
     named, placed = cli("list", "--suite", "deep"), cli("list", "--suite", paths.DEEP)
     assert named.stdout == placed.stdout and "migration/ledger-of-seeds" in named.stdout

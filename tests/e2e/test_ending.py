@@ -67,6 +67,7 @@ def _heed() -> None:
         signal.signal(each, signal.SIG_DFL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_at_the_end_prints_nothing(number: signal.Signals, tmp_path: Path) -> None:
     process = subprocess.Popen(
@@ -91,6 +92,7 @@ def test_a_signal_after_the_command_leaves_its_exit_code(number: signal.Signals)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_where_nothing_can_be_raised_is_not_lost(number: signal.Signals) -> None:
     done = subprocess.run(

@@ -31,6 +31,7 @@ def test_a_set_is_put_to_two_backends_and_the_figures_are_computed_from_their_lo
     assert report.compute_from(logs, (1, 5, 10)).model_dump(mode="json") == first
 
 
+@pytest.mark.slow
 def test_rules_that_changed(tmp_path: Path) -> None:
     done = run("memorycode", write_memorycode(tmp_path / "dataset"), "-b", "bm25", "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
@@ -51,6 +52,7 @@ def test_what_a_store_is_told_to_forget_is_looked_for_as_who_has_no_ids(tmp_path
     assert told[2]["pass@5 (probed=True)"] == (0, 0) and told[2]["pass@5 (probed=True, strict)"] == (0, 3)
 
 
+@pytest.mark.slow
 def test_each_question_of_longmemeval_has_a_store_of_its_own(tmp_path: Path) -> None:
     done = run("longmemeval", write_longmemeval(tmp_path), "-b", "bm25", "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
@@ -86,6 +88,7 @@ def test_what_one_backend_answered_is_kept_where_another_cannot_be_asked(tmp_pat
     assert [each["backend"] for each in json.loads(figures.read_text())["backends"]] == ["bm25"]
 
 
+@pytest.mark.slow
 def test_two_that_begin_in_one_second_keep_their_results_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.strftime", lambda *_: "20260203-100000")
     file = write_longmemeval(tmp_path)

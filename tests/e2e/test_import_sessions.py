@@ -66,6 +66,7 @@ def test_a_backend_captures_them_in_its_own_way(imported: Path, tmp_path: Path) 
     assert figures["feed"] == "native" and figures["told"] == figures["sessions"] and figures["found"] > 0
 
 
+@pytest.mark.slow
 def test_what_is_read_can_be_told_at_once(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text(lines([claude_line("user", ASKED)]))
     done = run(tmp_path / "s.jsonl", "--to", tmp_path / "to", "-b", "bm25", "--out", tmp_path / "out")

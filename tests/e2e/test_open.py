@@ -43,6 +43,7 @@ def test_the_report_of_a_run_is_opened(tmp_path: Path, words: tuple[str, ...]) -
     assert address == page.resolve().as_uri()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("works", [True, False])
 def test_a_browser_that_does_not_start_is_one_line(tmp_path: Path, works: bool) -> None:
     browser, seen = _browser(tmp_path)

@@ -70,6 +70,7 @@ def test_the_controls_with_gold_bound_every_row(played: tuple[Path, str]) -> Non
     assert trusting["stale_oracle"]["decisions_right"]["hits"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["score", "report"])
 def test_what_is_derived_comes_out_with_equal_bytes(cli: Cli, copy: Path, command: str) -> None:
     derived = ("results.json", "summary.md", "report.html", "results.schema.json")
@@ -267,6 +268,7 @@ def test_a_backend_that_writes_to_its_log_fails_and_the_others_play(cli: Cli, tm
     assert found and all(log.sealed for log in every)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"?")], ids=["missing", "flipped"])
 def test_a_blob_that_is_missing_or_flipped_is_one_line(cli: Cli, copy: Path, damage: object) -> None:
     assert callable(damage)

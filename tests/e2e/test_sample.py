@@ -104,6 +104,7 @@ def test_the_command_of_the_run_card_plans_what_the_sample_holds() -> None:
     assert {trial.drill for trial in left if trial.backend != "none"} <= {"upgrade"}
 
 
+@pytest.mark.slow
 def test_each_drill_with_a_command_on_the_page_is_played() -> None:
     assert {drill for _, command in commands(read()) if (drill := find_drill(command))} == set(DRILLED)
 

@@ -110,6 +110,7 @@ def test_who_writes_just_what_holds_forgets_what_it_is_told_to_and_who_writes_al
     assert bad["writer_facts_merged"][0] and bad["writer_facts_invented"][0] and bad["writer_stale_kept"][0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -107,6 +107,7 @@ def test_the_last_verdict_on_a_mutant_that_is_still_one_counts(tmp_path: Path) -
     assert results.read(file, ["x", "y", "new"]) == {"x": "", "y": "contract: gets_by_id"}
 
 
+@pytest.mark.slow
 def test_each_listed_survivor_is_a_mutant_and_has_a_reason() -> None:
     every = {str(mutant.key) for room in ROOMS.values() for each in room.modules().values() for mutant in each.mutants}
     listed = results.listed()

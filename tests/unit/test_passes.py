@@ -78,6 +78,7 @@ def project(pytester: pytest.Pytester, tmp_path_factory: pytest.TempPathFactory)
     return Project(pytester, tmp_path_factory.mktemp("passes"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changed", "ending"),
     [
@@ -203,6 +204,7 @@ def test_fresh_plays_and_without_a_store_nothing_is_kept(project: Project) -> No
     assert project.play(environment={"COLDWARM_INDEX": "required"}) == ["passed"]
 
 
+@pytest.mark.slow
 def test_a_damaged_store_is_as_good_as_none(project: Project) -> None:
     assert project.play() == ["passed"]
     (entry,) = PassCache(project.store).list_entries()

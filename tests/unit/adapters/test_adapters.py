@@ -63,6 +63,7 @@ def texts(hits: Sequence[Hit]) -> str:
     return "\n".join(hit.text for hit in hits)
 
 
+@pytest.mark.slow
 def test_declares_each_capability_and_refuses_what_it_declares_unsupported(adapter: Adapter, space: Space) -> None:
     assert isinstance(adapter, Adapter)
     assert list(adapter.support) == list(CAPABILITIES)

@@ -41,6 +41,7 @@ def test_scores_are_cosines_of_the_harness_vectors(kind: type[Chroma | Mem0], sp
     assert found == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Chroma, Mem0])
 def test_all_embeddings_come_from_the_gateway_under_the_key(
     kind: type[Chroma | Mem0], space: Space, gateway: Gateway
@@ -77,6 +78,7 @@ def test_chroma_keeps_a_deleted_text_in_its_log_and_vacuum_is_not_the_end_of_it(
     memory.close()
 
 
+@pytest.mark.slow
 def test_chroma_names_its_segment_folders(space: Space) -> None:
     adapter = Chroma()
     memory = adapter.open(space)

@@ -121,6 +121,7 @@ def test_processes_that_write_at_once_lose_nothing_and_share_no_id(space: Space)
 changes = st.lists(st.tuples(st.sampled_from(["add", "forget", "update"]), st.integers(0, 30)), max_size=40)
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=15)
 @given(changes=changes)
 def test_no_byte_of_a_forgotten_text_or_its_vector_is_left(

@@ -98,6 +98,7 @@ def opened(fake: FakeHindsight, root: Path) -> Iterator[HindsightMemory]:
         server.server_close()
 
 
+@pytest.mark.slow
 @given(ITEMS)
 def test_a_hit_gives_back_what_was_written(item: Item) -> None:
     written = write_item(DOCUMENT, item)

@@ -55,6 +55,7 @@ def brings(memory: Memory, text: str, query: str = "How is it shipped?") -> bool
     return any(text in found for found in asked(memory, query))
 
 
+@pytest.mark.slow
 def test_the_index_of_claude_is_loaded_to_its_last_line_and_no_further(claude: Open) -> None:
     memory = claude(search="off")
     memory.remember([item(OLD)])
@@ -65,6 +66,7 @@ def test_the_index_of_claude_is_loaded_to_its_last_line_and_no_further(claude: O
     assert not brings(memory, "One more.") and len(asked(memory)) == LINES
 
 
+@pytest.mark.slow
 def test_the_cap_of_claude_drops_the_newest_rule_and_keeps_the_one_that_it_replaced(claude: Open) -> None:
     memory = claude(search="off")
     memory.remember([item(OLD)])
@@ -74,6 +76,7 @@ def test_the_cap_of_claude_drops_the_newest_rule_and_keeps_the_one_that_it_repla
     assert brings(claude(), NEW, "deploy with make release"), "a search of the files finds what was not loaded"
 
 
+@pytest.mark.slow
 def test_an_update_in_place_stays_loaded(claude: Open) -> None:
     memory = claude(search="off")
     (old,) = memory.remember([item(OLD)])[0].ids
@@ -99,6 +102,7 @@ def test_each_repository_of_claude_has_its_own_index(claude: Open) -> None:
     assert asked(memory, scope=PLANNER) == [NEW, "Everywhere."]
 
 
+@pytest.mark.slow
 def test_the_summary_of_codex_keeps_its_ends_and_drops_its_middle(codex: Open) -> None:
     memory = codex(search="off")
     memory.remember([item(OLD)])

@@ -53,6 +53,7 @@ real = [
 # --- without a server -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(st.builds(Scope, PARTS, PARTS, PARTS, PARTS))
 def test_an_archive_is_named_after_exactly_one_scope(scope: Scope) -> None:
     assert scope_of(archive_name(scope)) == scope
@@ -104,6 +105,7 @@ def answering(health: tuple[str, bytes], status: int = 200) -> Iterator[tuple[st
 HEALTHY = ("application/json", b'{"version": "0.16.8", "status": "ok"}')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "body", "what"),
     [

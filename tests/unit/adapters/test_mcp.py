@@ -108,6 +108,7 @@ def test_a_recall_is_kept_to_labels_where_its_tool_takes_them(
     assert told[0][:2] == [name_scope(SHOP), label(Source(path="a.md"), confidence=0.75)]
 
 
+@pytest.mark.slow
 def test_a_list_of_previews_is_read_past_its_pages(memory: McpMemory) -> None:
     (first, *_) = memory.remember([item(f"fact number {at}") for at in range(201)])
     memory.remember([item("elsewhere", ORG)])
@@ -241,6 +242,7 @@ def test_a_mapping_says_why_a_capability_is_not_there(tmp_path: Path, lend: Lend
     assert (support["expiry"].note, support["deprecate"].note) == ("it keeps no dates", "no tool for it")
 
 
+@pytest.mark.slow
 def test_a_server_that_lists_nothing_and_reads_nothing_forgets_all_the_same(lend: Lend) -> None:
     memory = lend(ALONE)
     (ack,) = memory.remember([item("the queue is redis")])
@@ -249,6 +251,7 @@ def test_a_server_that_lists_nothing_and_reads_nothing_forgets_all_the_same(lend
     assert memory.forget(SHOP, list(ack.ids)) == [True] and memory.recall("queue", SHOP, 5, AT) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "count"),
     [('start = "{offset}", most = 50', 120), ('start = 0, unread = "{offset}", most = "{limit}"', 100)],
@@ -282,6 +285,7 @@ def test_what_is_ranked_is_never_whole(tmp_path: Path) -> None:
         read_mapping(tmp_path / "other.toml")
 
 
+@pytest.mark.slow
 def test_supersede_and_history_by_tools_of_the_server(lend: Lend) -> None:
     memory = lend(
         MAPPING

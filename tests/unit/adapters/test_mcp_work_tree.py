@@ -90,6 +90,7 @@ def told(memory: McpMemory, memory_id: str) -> Any:
     return json.loads(memory.server.call("show", {"id": memory_id})[1])
 
 
+@pytest.mark.slow
 def test_a_server_runs_in_the_checkout_and_says_what_changed(lend: Lend, tree: Path) -> None:
     memory = lend(MAPPING, {"storefront": tree})
     cited, said = memory.remember([item("deploys go to harborline", source=GUIDE), item("deploys are on mondays")])
@@ -103,6 +104,7 @@ def test_a_server_runs_in_the_checkout_and_says_what_changed(lend: Lend, tree: P
     assert memory.get(SHOP, said.ids[0])
 
 
+@pytest.mark.slow
 def test_it_declares_the_checkout_and_the_verdict_of_what_is_read_by_its_id(lend: Lend) -> None:
     lend(MAPPING, {})
     support = Mcp().configured({"server": "notes"}).support
@@ -110,6 +112,7 @@ def test_it_declares_the_checkout_and_the_verdict_of_what_is_read_by_its_id(lend
     assert {support[name].level for name in ("scope_repo", "scope_org")} == {"emulated"}
 
 
+@pytest.mark.slow
 def test_what_a_source_lacks_is_left_out_of_a_call_and_empty_in_a_text(lend: Lend, tree: Path) -> None:
     memory = lend(MAPPING, {"storefront": tree})
     sources = (GUIDE, Source(path="docs/deploy.md"), Source(session="monday"), None)
@@ -121,6 +124,7 @@ def test_what_a_source_lacks_is_left_out_of_a_call_and_empty_in_a_text(lend: Len
     assert [row["label"] for row in rows] == ["docs/deploy.md:2", "docs/deploy.md:", ":", ":"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lent", [True, False])
 def test_a_path_that_is_in_no_checkout_of_the_server_is_not_given_to_it(lend: Lend, tree: Path, lent: bool) -> None:
     memory = lend(MAPPING, {"storefront": tree} if lent else {})
@@ -130,12 +134,14 @@ def test_a_path_that_is_in_no_checkout_of_the_server_is_not_given_to_it(lend: Le
     assert rows[0]["seen"]["cwd"] == str(tree if lent else tree.with_name("root"))
 
 
+@pytest.mark.slow
 def test_a_server_without_a_checkout_is_given_every_path(lend: Lend) -> None:
     memory = lend(PLAIN, {})
     acks = memory.remember([item("deploys", scope, GUIDE) for scope in (SHOP, OTHER)])
     assert [told(memory, ack.ids[0])["given"]["line"] for ack in acks] == [2, 2]
 
 
+@pytest.mark.slow
 def test_what_is_found_by_its_id_alone_is_read_until_there_is_enough(lend: Lend, tmp_path: Path) -> None:
     memory = lend(PLAIN, {})
     memory.remember([item("a queue"), item("the queue", OTHER), item("the queue is"), item("the queue is redis")])
@@ -147,6 +153,7 @@ def test_what_is_found_by_its_id_alone_is_read_until_there_is_enough(lend: Lend,
     assert memory.get(SHOP, "n999") is None and memory.get(SHOP, "n2") is None
 
 
+@pytest.mark.slow
 def test_what_a_list_says_beside_an_id_counts_where_the_memory_does_not_say_it(lend: Lend) -> None:
     scored = PLAIN.replace("(?m)^(?P<id>\\w+) was found", "(?m)^(?P<id>n(?P<score>\\d)) was found")
     memory = lend(scored, {})
@@ -154,6 +161,7 @@ def test_what_a_list_says_beside_an_id_counts_where_the_memory_does_not_say_it(l
     assert [(hit.text, hit.score) for hit in memory.recall("the queue is redis", SHOP, 1, AT)] == [("the queue", 2.0)]
 
 
+@pytest.mark.slow
 def test_an_update_is_what_the_server_says_of_it(lend: Lend) -> None:
     memory = lend(PLAIN, {})
     (ack,) = memory.remember([item("the queue is redis")])
@@ -223,6 +231,7 @@ def test_what_is_wrong_with_a_mapping_names_its_key(before: str, after: str, sai
     assert said in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_server_in_a_contained_process_sees_what_became_of_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -175,6 +175,7 @@ def test_an_item_becomes_as_many_memories_as_it_has_facts(extracting: Space) -> 
     memory.close()
 
 
+@pytest.mark.slow
 @backend
 def test_a_model_that_says_no_json_is_a_write_without_an_id(saying: Space, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = opened(saying, infer="true")
@@ -186,6 +187,7 @@ def test_a_model_that_says_no_json_is_a_write_without_an_id(saying: Space, monke
     memory.close()
 
 
+@pytest.mark.slow
 @backend
 def test_a_model_that_is_not_there_is_the_backends_own_exception(
     saying: Space, monkeypatch: pytest.MonkeyPatch
@@ -198,6 +200,7 @@ def test_a_model_that_is_not_there_is_the_backends_own_exception(
     memory.close()
 
 
+@pytest.mark.slow
 @backend
 def test_without_somebody_to_answer_it_is_not_played_and_says_so() -> None:
     found = describe_all(Selection(backends=(registry.parse("mem0,infer=true"),)))
@@ -220,6 +223,7 @@ def test_a_fault_of_the_model_is_logged_as_the_backends(saying: Space) -> None:
 # --- what the library does by itself (docs/backends/mem0.md) ----------------------------------------------------------
 
 
+@pytest.mark.slow
 @backend
 def test_a_history_is_told_in_its_own_scope_until_the_memory_is_gone(space: Space) -> None:
     memory = opened(space)
@@ -230,6 +234,7 @@ def test_a_history_is_told_in_its_own_scope_until_the_memory_is_gone(space: Spac
     memory.close()
 
 
+@pytest.mark.slow
 @backend
 def test_an_update_keeps_the_date_and_expiry_goes_by_the_wall_clock(space: Space) -> None:
     memory = opened(space)

@@ -85,6 +85,7 @@ def test_a_store_is_found_again_after_reopening(tmp_path: Path, monkeypatch: pyt
     assert first.tenant == second.tenant and first.tenant.startswith("coldwarm-")
 
 
+@pytest.mark.slow
 def test_listings_go_past_a_page(slept: Slept, tmp_path: Path) -> None:
     store = memory(Service(), slept, tmp_path)
     store.remember([item(f"Rule {at}.") for at in range(205)])

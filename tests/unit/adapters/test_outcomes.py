@@ -165,6 +165,7 @@ def conform(*words: str, folder: Path) -> str:
     return done.output
 
 
+@pytest.mark.slow
 def test_the_command_says_what_it_reuses_and_makes_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conformance, "CHECKS", CHECKS[:3])
     monkeypatch.setattr(outcomes, "CHECKS", CHECKS[:3])
@@ -181,6 +182,7 @@ def test_the_command_says_what_it_reuses_and_makes_the_rest(tmp_path: Path, monk
     assert "reused" not in conform("--fresh", "none", folder=tmp_path) and len(made) == 6
 
 
+@pytest.mark.slow
 def test_an_adapter_of_somebodys_own_is_always_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "own_none.py").write_text(
         "from adapters.none import Nothing\n\n\nclass Own(Nothing):\n    name = 'own'\n"

@@ -99,6 +99,7 @@ def test_what_it_writes_into_either_is_kept_where_it_belongs(story: Story, tmp_p
     assert all("added to its memory file, and kept for later jobs: 1 line" in each for each in said)
 
 
+@pytest.mark.slow
 @contained
 def test_a_job_goes_on_after_one_that_spoiled_its_home(story: Story, tmp_path: Path) -> None:
     spoil = r"""cd ~/auto && ln -s ~ home && ln -s loop loop && touch "$(printf 'a\nb')" "$(printf '\377')"
@@ -164,6 +165,7 @@ def test_nothing_that_it_puts_there_is_followed_or_without_bounds(tmp_path: Path
     ]
 
 
+@pytest.mark.slow
 def test_of_many_files_the_one_that_is_read_comes_first_and_the_rest_has_an_end(tmp_path: Path) -> None:
     folder = tmp_path / "auto"
     folder.mkdir()

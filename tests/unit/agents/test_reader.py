@@ -306,6 +306,7 @@ def test_a_job_goes_on_in_its_tree_until_the_checks_see_what_is_right(story: Sto
         assert said in page, said
 
 
+@pytest.mark.slow
 def test_the_last_round_is_the_last_and_one_is_as_before(story: Story, tmp_path: Path) -> None:
     log = play(story, tmp_path, model=Taught(*[write_value("harborline")] * 3), form="mcp", rounds=2)
     assert [each.number for each in log.list_events(Corrected)] == [2]
@@ -350,6 +351,7 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BAD)
 def test_who_does_not_do_the_job_has_failed_and_the_story_goes_on(
     story: Story, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
@@ -371,6 +373,7 @@ WANTS = {
 """What a program wants of a person or of the network outside -> its end."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", WANTS)
 def test_who_wants_something_from_outside_gets_nothing_and_its_end_says_what(
     story: Story, tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch
@@ -450,6 +453,7 @@ ENDS: dict[str, tuple[dict[str, Any], tuple[int, int], tuple[int, int]]] = {
 """How a program ends whose edit is right -> what is right of its decisions, and unfinished of its jobs."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cold", [True, False])
 @pytest.mark.parametrize("name", ENDS)
 def test_what_an_unfinished_job_got_right_counts_for_nothing_in_either_arm(

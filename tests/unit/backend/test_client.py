@@ -167,6 +167,7 @@ def test_a_wrong_answer_is_a_breach_that_leaves_the_process_alive(answering: dic
     assert caught.fault.message and len(caught.fault.message) < 2500
 
 
+@pytest.mark.slow
 def test_the_breach_names_the_field(answering: dict[str, MemoryFault]) -> None:
     assert "0.gold" in answering["a field too many"].fault.message
     assert "0.memory_id" in answering["a field too few"].fault.message
@@ -302,6 +303,7 @@ def test_killing_takes_the_grandchild_along(space: Space) -> None:
         assert gone(int(Path(space.root, "grandchild").read_text()))
 
 
+@pytest.mark.slow
 def test_the_child_dies_when_its_parent_is_killed(space: Space) -> None:
     """In the middle of a call that never returns."""
     code = f"""

@@ -52,6 +52,7 @@ def told(fork_servers: ForkServers, place: Path, name: str) -> tuple[RemoteMemor
     return memory, [hit.text for hit in memory.recall("", Scope(), 9, "")]
 
 
+@pytest.mark.slow
 def test_the_sdk_is_imported_once_and_every_open_is_a_fresh_process(place: Path) -> None:
     (place / "slow_sdk.py").write_text("import os\nPID = os.getpid()\n")
     with ForkServers(place / "forkservers") as fork_servers:
@@ -78,6 +79,7 @@ def test_a_forked_child_reports_how_it_ended(place: Path) -> None:
         assert running.poll() == -9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sdk",
     [
@@ -163,6 +165,7 @@ def test_a_late_answer_is_not_taken_for_that_of_the_next_request(tmp_path: Path)
         server.end()
 
 
+@pytest.mark.slow
 def test_a_child_that_is_killed_as_it_begins_is_not_waited_for(place: Path) -> None:
     """Before it is in its own sandbox: here, as it has to change to a folder that is not there."""
     (place / "slow_sdk.py").write_text("PID = 1\n")

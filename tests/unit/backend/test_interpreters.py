@@ -182,6 +182,7 @@ def test_a_bad_interpreter_is_one_line(tmp_path: Path) -> None:
 # --- children --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_two_releases_stand_side_by_side_in_one_run(old: str, new: str, tmp_path: Path) -> None:
     specs = interpreters.name_releases([spec(old), spec(new)])
     cast = describe_all(Selection(backends=specs))

@@ -99,6 +99,7 @@ def test_a_limit_of_file_sizes_is_the_machines_doing_unless_the_backend_has_set_
     assert fail("LimitsItself", tmp_path / "own").fault.kind == "raised"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["HidesWhy", "Hangs"])
 def test_a_store_at_the_limit_of_file_sizes_excuses_whoever_keeps_the_reason(tmp_path: Path, name: str) -> None:
     with limited(resource.RLIMIT_FSIZE, 16 * 2**20):
@@ -159,6 +160,7 @@ def test_a_store_above_half_a_low_limit_of_file_sizes_excuses_whoever_keeps_the_
         assert fail("HidesWhy", tmp_path).fault.kind == "machine"
 
 
+@pytest.mark.slow
 def test_a_store_below_the_limit_of_file_sizes_excuses_nobody(tmp_path: Path) -> None:
     with limited(resource.RLIMIT_FSIZE, 128 * 2**20):
         assert fail("HidesWhy", tmp_path).fault.kind == "raised"
@@ -180,6 +182,7 @@ def test_a_low_limit_of_processes_is_the_machines_doing(tmp_path: Path, monkeypa
     assert caught.fault.kind == "machine" and "ulimit -u" in caught.fault.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("free", "held", "kind"), [(2, 10, "machine"), (2, 60, "raised"), (50, 10, "raised")])
 def test_memory_is_the_machines_unless_the_backend_holds_most_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, held: int, kind: str
@@ -189,6 +192,7 @@ def test_memory_is_the_machines_unless_the_backend_holds_most_of_it(
     assert fail("NoMemory", tmp_path).fault.kind == kind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", shortage.KILLS)
 def test_a_kill_from_outside_is_the_machines_doing(tmp_path: Path, launch: Launcher, sent: signal.Signals) -> None:
     with opened("Slow", tmp_path, launch=launch) as memory:
@@ -213,6 +217,7 @@ def test_who_is_killed_as_it_filled_the_memory_has_crashed(tmp_path: Path, monke
     assert caught.value.fault.kind == "crashed"
 
 
+@pytest.mark.slow
 def test_no_deadline_passes_while_a_child_is_stopped(tmp_path: Path, launch: Launcher) -> None:
     with opened("Slow", tmp_path, Deadlines(open=60, call=6.0, item=0, exit=1.0), launch) as memory:
         pid = memory._child.pid
@@ -222,6 +227,7 @@ def test_no_deadline_passes_while_a_child_is_stopped(tmp_path: Path, launch: Lau
         assert ask(memory) == [] and time.monotonic() - began > 7
 
 
+@pytest.mark.slow
 def test_who_is_stopped_for_good_is_the_machines_doing_unless_it_stopped_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,6 +241,7 @@ def test_who_is_stopped_for_good_is_the_machines_doing_unless_it_stopped_itself(
     assert fail("StopsItself", tmp_path / "own", SHORT).fault.kind == "timed-out"
 
 
+@pytest.mark.slow
 def test_no_backend_is_late_while_others_have_the_processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Rivals, "keep", lambda _: True)
     with opened("Slow", tmp_path, SHORT) as memory:
@@ -260,6 +267,7 @@ def test_no_process_is_killed_by_the_id_of_one_that_is_gone(tmp_path: Path, monk
     assert killed == [memory._child.pid]
 
 
+@pytest.mark.slow
 def test_a_slow_backend_says_so_or_is_given_more_time(tmp_path: Path) -> None:
     caught = fail("Slow", tmp_path, SHORT)
     assert caught.fault.kind == "timed-out" and "--call-seconds" in caught.fault.message

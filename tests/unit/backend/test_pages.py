@@ -69,6 +69,7 @@ def test_what_exceeds_a_limit_of_ours_is_not_handed_over(sound: RemoteMemory, mo
     assert len(sound.entries(Scope("1000"))) == 1000
 
 
+@pytest.mark.slow
 def test_a_large_batch_is_written_and_acknowledged(sound: RemoteMemory) -> None:
     acks = sound.remember([Item("x" * 500, Scope("0"), "2025-01-01", "project")] * 20_001)
     assert len({name for ack in acks for name in ack.ids}) == 20_001

@@ -73,6 +73,7 @@ WORD = st.text(st.characters(exclude_characters=",=@", exclude_categories=["Cs"]
 SETTING = WORD.filter(lambda word: word != registry.PYTHON)  # that one is the harness's own
 
 
+@pytest.mark.slow
 @given(
     name=WORD,
     settings=st.dictionaries(SETTING, st.text(st.characters(exclude_characters=",", exclude_categories=["Cs"]))),

@@ -228,6 +228,7 @@ def test_who_is_ill_without_its_store_gets_well_with_the_next_one(pids: Path, tm
     assert not any("starting it again" in line for line in said)
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_again_and_again_is_given_up(pids: Path, tmp_path: Path) -> None:
     with Service(server(pids), tmp_path / "server") as service:
         for trial in range(DEATHS):
@@ -441,6 +442,7 @@ def test_a_run_has_one_server_an_adapter_and_lends_it_to_one_trial_at_a_time(
     assert not running(pids)
 
 
+@pytest.mark.slow
 def test_a_server_that_lives_in_its_store_is_not_killed_with_the_trial(
     pids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -478,6 +480,7 @@ ASKING = """
 """
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_ends_its_trial_with_the_reason(
     pids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -512,6 +515,7 @@ def test_a_server_that_dies_ends_its_trial_with_the_reason(
         memory.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV])
 def test_what_the_machine_does_to_a_server_is_no_fault_of_the_backend(
     pids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: signal.Signals

@@ -26,6 +26,7 @@ def test_a_new_adapter_keeps_the_contract(tmp_path: Path, monkeypatch: pytest.Mo
     assert place.playable.backend.name == "my_store"
 
 
+@pytest.mark.slow
 def test_an_adapter_that_does_not_open_is_known_before_any_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,6 +56,7 @@ ASKED = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @ASKED
 def test_a_hunt_waits_as_long_as_it_is_told(place: Path, name: str, more: list[str], code: int) -> None:
     case = place / "case.json"
@@ -64,6 +65,7 @@ def test_a_hunt_waits_as_long_as_it_is_told(place: Path, name: str, more: list[s
     assert ("recall timed-out" in played.output) is bool(code), played.output
 
 
+@pytest.mark.slow
 @ASKED
 def test_a_check_waits_as_long_as_it_is_told(place: Path, name: str, more: list[str], code: int) -> None:
     checked = command("conform", f"slow_backends:{name}", *more)

@@ -14,6 +14,7 @@ from harness import paths
 MAIN = "from harness.cli import main; main()"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_closed_stream_leads_nowhere(closed: str) -> None:
     words = ["sh", "-c", f'"$0" -c "$1" list {closed}', sys.executable, MAIN]
@@ -22,6 +23,7 @@ def test_a_closed_stream_leads_nowhere(closed: str) -> None:
     assert ("forgotten-runbook" in done.stdout) is (closed == "2>&-")
 
 
+@pytest.mark.slow
 def test_a_full_output_is_named_with_what_to_do() -> None:
     words = ["sh", "-c", '"$0" -c "$1" --version >/dev/full', sys.executable, MAIN]
     done = subprocess.run(words, cwd=paths.ROOT, capture_output=True, text=True, check=False)
@@ -29,6 +31,7 @@ def test_a_full_output_is_named_with_what_to_do() -> None:
     assert (done.returncode, done.stderr) == (3, said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["score nowhere", "list --nonsuch"])
 def test_an_error_that_can_be_told_nowhere_keeps_its_exit_code(words: str) -> None:
     command = ["sh", "-c", f'"$0" -c "$1" {words} 2>/dev/full', sys.executable, MAIN]
@@ -36,6 +39,7 @@ def test_an_error_that_can_be_told_nowhere_keeps_its_exit_code(words: str) -> No
     assert (done.returncode, done.stdout) == (2, b"")
 
 
+@pytest.mark.slow
 def test_a_working_folder_that_is_gone_is_said(tmp_path: Path) -> None:
     command = ["sh", "-c", 'rmdir "$PWD"; "$0" -c "$1" list', sys.executable, MAIN]
     env = {**os.environ, "PYTHONPATH": str(paths.ROOT), "TMPDIR": "tmp"}
@@ -44,6 +48,7 @@ def test_a_working_folder_that_is_gone_is_said(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, said)
 
 
+@pytest.mark.slow
 def test_a_limit_of_our_own_files_is_said_with_what_to_do(tmp_path: Path) -> None:
     short = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (262144, 262144))"
     run = ["run", "-s", "forgotten-runbook", "-b", "none", "-n", "0", "-d", "none", "--out", str(tmp_path)]
@@ -57,6 +62,7 @@ def test_a_limit_of_our_own_files_is_said_with_what_to_do(tmp_path: Path) -> Non
     assert 262144 not in {each.stat().st_size for each in ours.rglob("*.pyc")}, "a module was cut"
 
 
+@pytest.mark.slow
 def test_what_an_encoding_lacks_is_printed_as_an_escape() -> None:
     program = (
         "import click; from harness.cli import commands, main; commands.add_command(click.Command('dash', callback="

@@ -249,6 +249,7 @@ def test_the_nearest_policy_leads_in_every_resample_or_there_is_none() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_interval_of_tau_tells_by_its_side_of_0_and_the_page_says_so(tmp_path: Path) -> None:
     """Orders that are alike in truth, over few scenarios: its ends miss that, and its side of 0 is never wrong."""
     random_, covered, wrong, runs = random.Random(7), 0, 0, 60

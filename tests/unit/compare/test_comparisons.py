@@ -37,6 +37,7 @@ def of_row(found: list[Comparison], name: str) -> list[Comparison]:
     return [each for each in found if each.family == "cold" and each.right == name]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(tables(), st.sets(st.sampled_from(ROWS), min_size=1), st.booleans())
 def test_what_is_said_of_a_row_against_no_memory_depends_on_no_other_row(
@@ -53,6 +54,7 @@ def test_what_is_said_of_a_row_against_no_memory_depends_on_no_other_row(
         assert of_row(alone, name) == of_row(everybody, name)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(tables())
 def test_an_adjusted_p_is_no_smaller_and_the_interval_beside_it_agrees(made: Tables) -> None:

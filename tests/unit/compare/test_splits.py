@@ -53,6 +53,7 @@ def test_too_few_stories_to_tell_are_not_compared(stories: int, held: int) -> No
 FEW = st.lists(st.sampled_from([-0.5, -0.25, 0.0, 0.2, 1 / 3, 1.0]), min_size=2, max_size=5)
 
 
+@pytest.mark.slow
 @given(FEW, FEW)
 def test_p_of_swapped_labels_is_that_of_scipy(first: list[float], second: list[float]) -> None:
     """SciPy's counts ways on which rounding decides; both ends are those of a slack around what was seen."""

@@ -77,6 +77,7 @@ def test_holm_never_lowers_a_p_and_keeps_the_order(values: list[float]) -> None:
     assert ranked == sorted(ranked)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(P, min_size=1, max_size=12))
 def test_holm_is_that_of_statsmodels(values: list[float]) -> None:

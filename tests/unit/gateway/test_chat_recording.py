@@ -295,6 +295,7 @@ texts = st.lists(
 ).map("".join)
 
 
+@pytest.mark.slow
 @given(texts, texts)
 def test_marking_loses_nothing(request: str, answer: str) -> None:
     normal = Normaliser().request(asked(request))

@@ -56,6 +56,7 @@ def test_vectors_do_not_depend_on_their_batch(model: Embedder) -> None:
         assert (alone.tokens[0], alone.cut[0]) == (together.tokens[index], together.cut[index])
 
 
+@pytest.mark.slow
 def test_shape_norm_and_dtype(model: Embedder) -> None:
     vectors = model.encode(TEXTS).vectors
     assert vectors.shape == (len(TEXTS), model.dims)
@@ -88,6 +89,7 @@ def test_meaning_is_nearer_than_words(model: Embedder) -> None:
     assert rule @ question > other @ question
 
 
+@pytest.mark.slow
 def test_counts_what_is_seen_and_what_is_cut(model: Embedder) -> None:
     encoded = model.encode(["hello", "hello " * 254, "hello " * 255, "hello " * 1000, " "])
     assert encoded.tokens == [1, 254, 254, 254, 0]

@@ -182,6 +182,7 @@ def test_bad_requests(gateway: Gateway, meter: Meter, body: Any, says: str) -> N
     assert meter.counts() == {}
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8) | st.just("base64"),

@@ -122,6 +122,7 @@ def test_what_is_no_run_is_one_line(tmp_path: Path, content: bytes | None) -> No
     assert str(tmp_path) in str(caught.value) and len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [b"", b"[]"])
 def test_what_is_wrong_with_all_of_run_json_has_one_colon(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "run.json").write_bytes(content)

@@ -145,6 +145,7 @@ def test_a_file_that_stands_twice_in_an_archive_is_refused(tmp_path: Path) -> No
         Folder.open(file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["run.json", "results.json", "gates.toml"])
 @pytest.mark.parametrize("command", [["score"], ["compare", "reports/sample.tar.xz"]])
 def test_what_is_wrong_inside_is_said_with_the_name_of_the_packed_file(
@@ -208,6 +209,7 @@ def announced(path: Path, member: tarfile.TarInfo, size: int) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK])
 def test_a_head_that_announces_gigabytes_is_refused_before_it_is_read(tmp_path: Path, kind: bytes) -> None:
     member = tarfile.TarInfo("run.json")
@@ -222,6 +224,7 @@ def test_a_head_that_announces_gigabytes_is_refused_before_it_is_read(tmp_path: 
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_an_archive_that_is_mostly_nothing_is_refused_by_what_it_announces(tmp_path: Path) -> None:
     file = announced(tmp_path / "x.tar.xz", tarfile.TarInfo("blobs/aa/large"), 3 * 2**30)
     with pytest.raises(pack.PackError, match="more than 268,435,456 bytes"):

@@ -64,6 +64,7 @@ EVENTS = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=EVENTS)
 def test_what_was_written_comes_back(tmp_path: Path, events: list[Event]) -> None:
@@ -89,6 +90,7 @@ def test_a_large_payload_is_a_blob_and_comes_back(tmp_path: Path) -> None:
     assert log.path.stat().st_size < 3000
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pages=st.lists(st.lists(HIT, max_size=12), max_size=6))
 def test_hits_that_come_in_pages_are_packed_as_the_whole_of_them(tmp_path: Path, pages: list[list[Hit]]) -> None:
@@ -101,6 +103,7 @@ def test_hits_that_come_in_pages_are_packed_as_the_whole_of_them(tmp_path: Path,
     assert packed == at_once.finish() and unpack(blobs, HITS, packed) == hits
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(hits=st.lists(HIT, min_size=12, max_size=60), size=st.integers(0, 3000))
 def test_a_long_listing_is_read_page_by_page(tmp_path: Path, hits: list[Hit], size: int) -> None:

@@ -287,6 +287,7 @@ def test_the_end_of_a_trial_ends_no_child_that_came_after_its_own(adapter: str, 
         opened[1].kill()
 
 
+@pytest.mark.slow
 @separate
 def test_few_namespaces_are_held(memory: RemoteMemory, tmp_path: Path) -> None:
     own = tmp_path / "work" / "5f0c2a"

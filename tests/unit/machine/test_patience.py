@@ -55,6 +55,7 @@ def test_who_is_kept_for_too_long_is_late_and_the_longest_excuse_is_named(monkey
     assert patience.used_excuse == "stopped"
 
 
+@pytest.mark.slow
 def test_who_gets_little_of_a_processor_is_kept_from_running_by_others() -> None:
     there = "import os; os.sched_setaffinity(0, [int(os.environ['PROCESSOR'])])\nwhile True: pass"
     spin = [sys.executable, "-c", there]

@@ -59,6 +59,7 @@ def opened(adapter: str, run: Path, launch: Launcher, gateway: str = "http://127
         memory.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cheat", CHEATS)
 def test_a_cheat_finds_nothing(cheat: type[Planted], run: Path, launch: Launcher) -> None:
     with opened(f"{cheat.__module__}:{cheat.__name__}", run, launch) as memory:

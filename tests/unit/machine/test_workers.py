@@ -29,6 +29,7 @@ def kill(victim: bool) -> bool:
     return victim
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_ends_the_work_with_one_line() -> None:
     with pytest.raises(Killed, match="a process of coldwarm was killed from outside, perhaps for lack of memory"):
         list(map_parts(kill, [False, True, False], 2))
@@ -52,6 +53,7 @@ def test_the_server_that_starts_processes_is_noticed_if_it_is_killed(monkeypatch
     assert not active_children()
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_while_others_are_started_is_not_waited_for() -> None:
     with pytest.raises(Killed):
         list(map_parts(kill, [True, *[False] * 39], 40))
@@ -64,6 +66,7 @@ def send_half(victim: bool) -> bytes:
     return bytes(2**28)
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_while_it_sends_is_not_waited_for() -> None:
     with pytest.raises(Killed):
         for made in map_parts(send_half, [True, *[False] * 3], 2):
@@ -74,6 +77,7 @@ def fail(part: str) -> str:
     raise ConnectionError(part)
 
 
+@pytest.mark.slow
 def test_an_error_in_a_process_is_that_of_its_part_with_where_it_was() -> None:
     """Also one that a broken connection to the process would raise."""
     with pytest.raises(ConnectionError, match="a") as caught:
@@ -102,6 +106,7 @@ def wait_for(file: Path) -> bool:
     return file.with_name("last").exists()
 
 
+@pytest.mark.slow
 def test_a_part_that_takes_long_stops_no_others_where_all_may_be_ahead(tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("first", *map(str, range(8)), "last")]
     assert next(map_parts(wait_for, files, 2, ahead=len(files)))
@@ -112,12 +117,14 @@ def double(part: int) -> int:
     return 2 * part
 
 
+@pytest.mark.slow
 @given(count=st.integers(0, 12), processes=st.integers(1, 4))
 @settings(max_examples=10, deadline=None)
 def test_results_come_in_the_order_of_the_parts(count: int, processes: int) -> None:
     assert list(map_parts(double, range(count), processes)) == [2 * each for each in range(count)]
 
 
+@pytest.mark.slow
 def test_a_folder_for_temporary_files_may_have_a_long_name(tmp_path: Path) -> None:
     """A name of which no path to a socket would be short enough for the system."""
     folder = tmp_path / ("long-" * 20)
@@ -157,6 +164,7 @@ def wait_long(part: str) -> str:
     return part
 
 
+@pytest.mark.slow
 def test_a_signal_to_all_processes_at_once_leaves_none_and_no_traceback() -> None:
     """As `timeout` and the job control of a CI send it: those at work are gone before this one has heard of it."""
     command = [sys.executable, "-c", GROUP]
@@ -187,6 +195,7 @@ def name_yourself(_: str) -> int:
     return os.getpid()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="read from /proc")
 def test_workers_whose_parent_was_killed_end_by_themselves() -> None:
     """And so do the server that started them and the tracker of what they share."""
@@ -219,6 +228,7 @@ def whose(part: str) -> tuple[str, int]:
     return part, os.getpid()
 
 
+@pytest.mark.slow
 def test_one_process_is_this_one_unless_it_is_to_be_apart() -> None:
     assert list(map_parts(whose, ["a", "b"], 1)) == [("a", os.getpid()), ("b", os.getpid())]
     (first, one), (second, other) = map_parts(whose, ["a", "b"], 1, apart=True)
@@ -235,6 +245,7 @@ def temporary() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_no_sockets_that_nobody_clears(tmp_path: Path, temporary: Path) -> None:
     script = tmp_path / "group.py"
     script.write_text(GROUP)

@@ -46,6 +46,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory, folder: Folder) -> dict[str,
     return reported(folder, tmp_path_factory.mktemp("sound"))[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["recall", "stale_use", "tokens_total", "help", "jobs_done"])
 def test_a_measure_that_breaks_has_failed_and_all_others_stand(
     tmp_path: Path, folder: Folder, sound: dict[str, Any], monkeypatch: pytest.MonkeyPatch, name: str
@@ -66,6 +67,7 @@ def test_a_measure_that_breaks_has_failed_and_all_others_stand(
     assert any(failed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("breaking", "says"),
     [
@@ -85,6 +87,7 @@ def test_whatever_breaks_is_told_and_a_report_is_written(
     assert says in done.stderr and (tmp_path / "report.html").exists() and results["cells"]
 
 
+@pytest.mark.slow
 def test_the_event_on_which_it_broke_is_named(tmp_path: Path, folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Record, "_read", breaks)
     _, results = reported(folder, tmp_path)
@@ -117,6 +120,7 @@ def test_what_cannot_be_told_of_a_trial_is_said_in_its_place(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["score", "report"])
 def test_a_report_of_a_folder_that_cannot_be_written_goes_elsewhere(
     tmp_path: Path, folder: Folder, command: str

@@ -14,6 +14,7 @@ from tests.support.damage import damage
 DRILLS = [each for each in golden_damaged.known() if each.startswith("drills-")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DRILLS)
 def test_a_damaged_drill_says_what_it_said(name: str) -> None:
     """If this fails, mend the code, or raise the measure's version, and: make golden."""

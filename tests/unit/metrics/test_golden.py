@@ -16,6 +16,7 @@ def transcripts() -> list[Transcript]:
     return [transcript for file in golden_drills.packed() for transcript in golden_drills.transcripts(file)]
 
 
+@pytest.mark.slow
 def test_a_golden_drill_keeps_its_values() -> None:
     """If this fails, mend the code, or raise the measure's version; never play the golden drills anew."""
     old, new = golden_drills.known(), golden_drills.table()

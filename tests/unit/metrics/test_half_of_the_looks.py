@@ -68,6 +68,7 @@ def test_nor_does_one_of_what_is_asked_again(played: dict[str, Transcript], dril
     assert list(acquitted(played[drill])) == []
 
 
+@pytest.mark.slow
 def test_a_measure_that_believes_a_failing_look_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that counts hits only: an answer that failed has none."""
     found, whole = golden()["detour"], next(each for each in trust.METRICS if each.drill == "detour")
@@ -164,6 +165,7 @@ def is_as_good(name: str, was: Measure, now: Measure) -> bool:
     return is_worse(name, now, was) or (not now.unanswered and (now.of or 0) >= (was.of or 0))
 
 
+@pytest.mark.slow
 def test_bytes_that_cannot_be_read_are_not_taken_for_gone() -> None:
     """Half of the looks at the disk found a file that could not be read, and nothing else."""
     found = golden()["deletion"]

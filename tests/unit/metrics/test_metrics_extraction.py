@@ -144,6 +144,7 @@ def test_a_drill_asks_an_extracting_backend_for_no_text_as_it_was(extracts: bool
     assert counts(cell.measures["writes_not_acknowledged"]) == (0, 1)
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 @given(live=st.lists(st.sampled_from([OLD, NEW, PORT, LURE, NOISE, PIN, KEY, BOTH, TOGETHER]), max_size=8))
 def test_ids_and_order_and_repetition_change_nothing(live: list[str], tmp_path: Path) -> None:

@@ -195,6 +195,7 @@ def test_where_nobody_knows_what_was_stored_nothing_is_said(tape: Any, status: s
     assert {cell.measures[each.definition.name].status for each in METRICS} == {status}
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(
     stored=st.lists(st.sampled_from([OLD, NEW, LURE, BOTH, NOISE, f"Do not {NEW}"]), unique=True),

@@ -189,6 +189,7 @@ def test_remembering_nothing_is_never_clean(tmp_path: Path, answer: str | None, 
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.integers(1, 3000), st.data())
 def test_wilson_agrees_with_scipy(of: int, data: st.DataObject) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -156,6 +157,7 @@ def test_a_curating_writer_that_adds_beside_a_stored_predecessor_omits(tmp_path:
 ANSWER = st.lists(st.sampled_from([OLD, NEW, PORT, BOTH, NOISE, MARKED]), max_size=5)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=ANSWER, answers=st.lists(ANSWER, min_size=3, max_size=3), lost=st.booleans(), budget=st.integers(5, 60))
 def test_outcomes_are_exclusive_and_sum_to_the_eligible(

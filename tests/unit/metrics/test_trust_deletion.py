@@ -372,6 +372,7 @@ def test_what_a_process_prints_is_told_from_other_files_that_nobody_declared(tmp
     assert "too large" in reason(found("unread", "../home-12/tmp/x", "pin", problem="too large"), "not-applicable")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "kind"), [("utf-8", "text"), ("float32", "vector")])
 def test_of_what_grew_and_shows_nothing_nothing_can_be_told(tmp_path: Path, form: str, kind: str) -> None:
     """An index in a form that nobody knows: as long as nothing is left elsewhere, gone is more than anybody knows."""

@@ -77,6 +77,7 @@ def test_what_is_said_of_a_side_has_a_place_for_more_or_fewer() -> None:
 # --- drills -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_each_drill_that_is_played_has_measures_and_words_in_the_same_order() -> None:
     assert tuple(drills.ALL) == tuple(trust.DRILLS)
     assert {metric.drill for metric in trust.METRICS} == set(trust.DRILLS)

@@ -159,6 +159,7 @@ CLOSED: dict[str, tuple[Make, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "says"), CLOSED.values(), ids=CLOSED)
 def test_what_cannot_be_read_is_one_line(foreign: Foreign, tmp_path: Path, make: Make, says: str) -> None:
     live(foreign)
@@ -358,6 +359,7 @@ def test_what_is_odd_is_passed_by_and_the_rest_holds(foreign: Foreign, tmp_path:
 FORMS = {"SHA-256": ("--object-format=sha256",), "reftables": ("--ref-format=reftable",)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [*FORMS.values(), sum(FORMS.values(), ())], ids=[*FORMS, "both"])
 def test_newer_forms_of_git_are_read_as_the_usual_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]
@@ -393,6 +395,7 @@ def test_newer_forms_of_git_are_read_as_the_usual_one(
     assert (place.commit, place.repo) == (before, find_place(foreign.path).repo)
 
 
+@pytest.mark.slow
 def test_nothing_that_a_repository_configures_runs(foreign: Foreign, tmp_path: Path) -> None:
     foreign.commit({
         ".gitattributes": "* filter=evil diff=evil merge=evil ident\n*.bin filter=lfs diff=lfs\n*.md text eol=crlf\n",

@@ -186,6 +186,7 @@ def test_a_folder_with_something_in_it_is_left_alone(foreign: Foreign, tmp_path:
     assert code == 2 and "not empty" in said and [each.name for each in (tmp_path / "suite").iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.slow
 def test_odd_files_are_counted_and_passed_by(foreign: Foreign, tmp_path: Path) -> None:
     def odd(value: str) -> dict[str, str | bytes]:
         return {
@@ -219,6 +220,7 @@ def test_what_a_bot_changed_is_left_out(foreign: Foreign, tmp_path: Path) -> Non
         mining.search(str(foreign.path), None, 3000, {}, tmp_path / "cache")
 
 
+@pytest.mark.slow
 def test_mined_stories_are_never_mixed_with_others(foreign: Foreign, tmp_path: Path) -> None:
     from harness import paths
 
@@ -509,6 +511,7 @@ def test_a_key_that_takes_the_place_of_another_is_no_package(foreign: Foreign, t
         mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
 
 
+@pytest.mark.slow
 def test_what_goes_before_the_others_change_is_told_in_another_story(foreign: Foreign, tmp_path: Path) -> None:
     """Values that never stood side by side are no reason to tell nothing."""
     for turn in ("early", "late"):
@@ -551,6 +554,7 @@ def test_two_things_of_one_name_are_never_in_one_story(foreign: Foreign, tmp_pat
     assert "HARBOUR" in found and ("redstart-one" in told) + ("redstart-two" in told) <= 1
 
 
+@pytest.mark.slow
 def test_tests_of_the_repository_judge_what_they_tell_apart(foreign: Foreign, tmp_path: Path) -> None:
     live(foreign)
     (lane,) = [
@@ -570,6 +574,7 @@ def test_tests_of_the_repository_judge_what_they_tell_apart(foreign: Foreign, tm
     assert "prints nothing" in problem
 
 
+@pytest.mark.slow
 def test_tests_that_fail_now_and_then_judge_nothing(
     foreign: Foreign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,6 +49,7 @@ def test_the_terminal_says_for_how_many_days(foreign: Foreign, tmp_path: Path) -
     assert misled.tell({"a": None}) == "1 line for agents was corrected; of none it is known for how long it was wrong"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["1", "2", "3", "4", "5"])
 def test_a_line_for_agents_that_was_wrong_is_drawn_first(foreign: Foreign, tmp_path: Path, seed: str) -> None:
     for value in ("check", "test"):

@@ -70,6 +70,7 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLDWARM_CACHE", str(tmp_path / "cache"))
 
 
+@pytest.mark.slow
 def test_only_what_a_session_said_before_it_changed_is_told(foreign: Foreign, tmp_path: Path) -> None:
     live_long(foreign)
     name = foreign.path.name
@@ -174,6 +175,7 @@ def feed_suite(folder: Path, feed: str, backend: str) -> Result:
     return CliRunner().invoke(play, [*map(str, words)])
 
 
+@pytest.mark.slow
 def test_a_session_stands_in_the_story_as_it_was_recorded(foreign: Foreign, tmp_path: Path) -> None:
     live_long(foreign)
     sessions = write_sessions(
@@ -204,6 +206,7 @@ def test_a_session_stands_in_the_story_as_it_was_recorded(foreign: Foreign, tmp_
     assert {story.by_id[name].forms[-1][0] for each in made_up for name in each.tells} == {"kestrelway", "7", "65"}
 
 
+@pytest.mark.slow
 def test_what_two_messages_say_together_is_told_by_both_and_marks_of_secrets_go(
     foreign: Foreign, tmp_path: Path
 ) -> None:

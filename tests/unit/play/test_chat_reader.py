@@ -304,6 +304,7 @@ def test_a_budget_ends_the_job(
     assert log.closed and log.closed.status == "complete"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["native", "json"])
 def test_an_enormous_answer_is_cut(story: Story, tmp_path: Path, form: str) -> None:
     model = FakeModel("{" * 3_000_000, ("edit", EDIT), form=form)

@@ -37,6 +37,7 @@ def test_the_sound_backend_keeps_all_of_each_burst_once(sound: Transcript) -> No
         assert isinstance(measure, Measured) and (measure.value, measure.of) == (0.0, of), name
 
 
+@pytest.mark.slow
 def test_two_processes_share_the_last_burst_and_a_third_looks(sound: Transcript) -> None:
     writers = {call.who for _, call in sound.calls("remember", "shared")}
     assert writers == {"a", "b"}
@@ -63,6 +64,7 @@ def test_a_fault_of_writes_in_flight_is_flagged_by_its_own_measure(tmp_path: Pat
     assert all(found[name].receipts for name in bad)
 
 
+@pytest.mark.slow
 def test_a_write_that_was_refused_is_not_lost(tmp_path: Path) -> None:
     told = drilled(tmp_path, DRILL, f"{PLANTED}:FailsWhenBusy", SIZE)
     found = measured(METRICS, told)
@@ -73,6 +75,7 @@ def test_a_write_that_was_refused_is_not_lost(tmp_path: Path) -> None:
     assert not isinstance(lost, Measured) or lost.value == 0
 
 
+@pytest.mark.slow
 def test_who_is_told_one_thing_after_the_other_is_called_serial(tmp_path: Path) -> None:
     told = drilled(tmp_path, DRILL, "tests.support.serial_reference:Serial", SIZE)
     found = measured(METRICS, told)

@@ -62,6 +62,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Transcript:
 # --- the plan ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.integers(SMALLEST, 1200), st.integers(0, 2**32))
 def test_a_plan_has_the_size_it_was_asked_for(size: int, seed: int) -> None:
@@ -158,6 +159,7 @@ def test_the_reference_forgets(reference: Transcript) -> None:
             assert measure.value == (1 if metric.definition.better == "higher" else 0), name
 
 
+@pytest.mark.slow
 def test_the_deletions_as_they_go_over_the_wire(reference: Transcript) -> None:
     forgets = [call for _, call in reference.calls("forget", "deleted")]
     assert [len(call.about) for call in forgets] == [1, 2, 3, *[0] * 4]
@@ -192,6 +194,7 @@ def test_the_deletions_as_they_go_over_the_wire(reference: Transcript) -> None:
     assert max(len(call.about) for _, call in reference.calls("remember")) <= BATCH
 
 
+@pytest.mark.slow
 def test_what_is_not_offered_is_never_called(tmp_path: Path) -> None:
     seen = played(tmp_path, "adapters.notes:Notes")
     assert {call.op for _, call in seen.of(Called)} == {

@@ -43,6 +43,7 @@ def test_a_plan_is_the_same_again_and_its_memories_are_told_apart(size: int, see
     assert all(made.by_name[piece.twin or ""].role == "kept" for piece in updates)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 300), st.integers(0, 5))
 def test_half_of_the_rounds_are_killed_with_a_write_in_the_air(size: int, seed: int) -> None:
     schedule = plan_rounds(size, seed)
@@ -100,6 +101,7 @@ def test_every_kill_comes_right_behind_an_acknowledgement_and_is_followed_by_a_f
     assert not written & {name for about in in_flight for name in about}, "nobody knows of what was in flight"
 
 
+@pytest.mark.slow
 def test_everything_is_asked_for_behind_the_last_kill(told: Transcript) -> None:
     last = [call.step for _, call in told.calls("entries")][-1]
     asked = {call.about[0] for _, call in told.calls("recall", last)}
@@ -114,6 +116,7 @@ def test_a_store_that_is_saved_on_closing_has_lost_all(tmp_path: Path) -> None:
     assert isinstance(measure, Measured) and measure.value == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lacks", [["update"], ["update", "entries"]])
 @pytest.mark.parametrize("forgets", [False, True])
 def test_of_a_large_store_some_are_asked_for_and_all_are_counted_that_were_looked_at(

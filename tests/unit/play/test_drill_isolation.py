@@ -62,6 +62,7 @@ def test_pairs_differ_in_one_respect_only_and_all_names_are_there_at_every_size(
     assert len(set(few)) >= 7, "the first few pairs are of every kind"
 
 
+@pytest.mark.slow
 def test_places_are_told_apart_as_their_group_says() -> None:
     placed = dict(scopes.make_places())
     for respect in scopes.RESPECTS:
@@ -128,6 +129,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Transcript:
     return drilled(tmp_path_factory.mktemp("sound"), DRILL, REFERENCE, SIZE)
 
 
+@pytest.mark.slow
 def test_the_sound_backend_leaks_nothing_and_every_measure_has_cases(sound: Transcript) -> None:
     assert sound.ended is not None and sound.ended.status == "complete"
     measures = measured(METRICS, sound)
@@ -185,6 +187,7 @@ def test_what_is_told_apart_by_other_parts_keeps_its_narrow_names(tmp_path: Path
     assert (number(found["leaks_by_part"]) or 0) > 0 and number(found["leaks_by_case"]) == 0.0
 
 
+@pytest.mark.slow
 def test_without_scopes_nothing_is_played(tmp_path: Path) -> None:
     told = drilled(tmp_path, DRILL, "adapters.notes:Notes", 8)
     assert [type(event) for event in told.events] == [Drilled, Ended]

@@ -48,6 +48,7 @@ JUDGED = tuple(m for m in METRICS if m.definition.unit == "proportion" and m.def
 """Without what differs between equal runs or with the size, and without what needs the real embedder."""
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.integers(1, 400), st.integers(0, 5))
 def test_a_plan_is_the_same_again_and_has_its_size(size: int, seed: int) -> None:
@@ -202,6 +203,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Transcript:
     return drilled(tmp_path_factory.mktemp("sound"), DRILL, REFERENCE, SMALLEST)
 
 
+@pytest.mark.slow
 def test_the_sound_backend_keeps_all(sound: Transcript) -> None:
     assert sound.ended is not None and sound.ended.status == "complete"
     better = {metric.definition.name: metric.definition.better for metric in JUDGED}
@@ -312,6 +314,7 @@ def test_a_fault_moves_its_own_measures_only(tmp_path: Path, sound: Transcript, 
     assert all(found[name].receipts for name in flagged if isinstance(found[name], Measured))
 
 
+@pytest.mark.slow
 def test_who_says_that_he_masks_is_told_nothing_to_mask(tmp_path: Path) -> None:
     """Who does not say so has altered a text."""
     said = drilled(tmp_path / "said", DRILL, "tests.support.masking_reference:Masking", SMALLEST)
@@ -325,6 +328,7 @@ def test_who_says_that_he_masks_is_told_nothing_to_mask(tmp_path: Path) -> None:
         assert number(wrong) != 1.0 and any("guarded" in receipt for receipt in wrong.receipts), name
 
 
+@pytest.mark.slow
 def test_what_a_backend_lacks_is_not_called(tmp_path: Path) -> None:
     played = drilled(tmp_path, DRILL, "adapters.notes:Notes", SMALLEST)
     assert played.ended is not None and played.ended.status == "complete"

@@ -19,6 +19,7 @@ REFERENCE = "adapters.reference:Reference"
 SIZE = 40
 
 
+@pytest.mark.slow
 @given(st.integers(1, 300), st.integers(0, 5))
 def test_a_plan_is_the_same_again_and_its_memories_are_told_apart(size: int, seed: int) -> None:
     made = plan(size, seed)
@@ -45,6 +46,7 @@ def test_the_sound_backend_undoes_all_both_ways(sound: Transcript) -> None:
         assert measure.value == good.get(name, 0.0), name
 
 
+@pytest.mark.slow
 def test_a_mark_is_restored_twice_by_two_processes(sound: Transcript) -> None:
     story = [
         event.op if isinstance(event, Called) else event.what
@@ -80,6 +82,7 @@ def test_a_fault_is_flagged_by_its_own_measures(
     assert all(found[name].receipts for name in flagged - {"good_lost_by_restore"})
 
 
+@pytest.mark.slow
 def test_a_backend_without_marks_is_measured_by_its_undo(tmp_path: Path) -> None:
     found = measured(METRICS, drilled(tmp_path, DRILL, "adapters.vector_file:VectorFile", SIZE))
     for name, measure in found.items():

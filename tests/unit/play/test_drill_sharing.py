@@ -50,6 +50,7 @@ def test_agents_come_in_turn_and_handles_together(told: Transcript) -> None:
     assert story == [*turn * 4, ("opened", "a"), ("opened", "b"), ("closed", "a"), ("closed", "b"), *turn]
 
 
+@pytest.mark.slow
 def test_a_turn_of_one_comes_between_the_turns_of_the_other(told: Transcript) -> None:
     turns = [call.who for _, call in told.calls("remember", "both write")]
     assert set(turns) == {"a", "b"}

@@ -24,6 +24,7 @@ SIZE = 32
 UPKEPT = ("ends_kept_after_upgrade", "history_kept_after_upgrade", "restored_after_upgrade")
 
 
+@pytest.mark.slow
 @given(st.integers(1, 300), st.integers(0, 5))
 def test_a_plan_is_the_same_again_and_has_every_role_in_both_scopes(size: int, seed: int) -> None:
     made = plan(size, seed)
@@ -39,6 +40,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Transcript:
     return drilled(tmp_path_factory.mktemp("sound"), DRILL, REFERENCE, SIZE, older=REFERENCE)
 
 
+@pytest.mark.slow
 def test_a_sound_release_keeps_all_and_measures_everything(sound: Transcript) -> None:
     assert sound.ended is not None and sound.ended.status == "complete" and sound.drilled.older is not None
     for name, measure in measured(METRICS, sound).items():
@@ -48,6 +50,7 @@ def test_a_sound_release_keeps_all_and_measures_everything(sound: Transcript) ->
             assert measure.of and measure.value == (0.0 if wrong else 1.0), name
 
 
+@pytest.mark.slow
 def test_the_older_release_writes_both_stores_and_goes_on_with_the_first(tmp_path: Path) -> None:
     told = drilled(tmp_path, DRILL, f"{PLANTED}:RefusesOldStores", SIZE, older=REFERENCE)
     opened = [(event.step, event.fault is None) for _, event in told.of(Handled) if event.what == "opened"]
@@ -57,6 +60,7 @@ def test_the_older_release_writes_both_stores_and_goes_on_with_the_first(tmp_pat
     assert not [call for _, call in told.of(Called) if call.step.startswith("upgrade") and call.step[8:] != "written"]
 
 
+@pytest.mark.slow
 def test_a_refusal_fails_with_its_words_and_nothing_is_silent(tmp_path: Path) -> None:
     found = measured(METRICS, drilled(tmp_path, DRILL, f"{PLANTED}:RefusesOldStores", SIZE, older=REFERENCE))
     assert found["silently_wrong_after_upgrade"].status == "measured"
@@ -104,6 +108,7 @@ def test_a_fault_is_flagged_by_its_own_measure_and_called_silent(tmp_path: Path,
     assert all(found[name].receipts for name in bad)
 
 
+@pytest.mark.slow
 def test_what_the_older_release_left_in_the_file_may_come_back(tmp_path: Path) -> None:
     told = drilled(
         tmp_path, DRILL, f"{PLANTED}:ResurrectsOnUpgrade", SIZE, older=f"{PLANTED}:KeepsTombstones"

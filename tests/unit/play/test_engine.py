@@ -328,6 +328,7 @@ class FakeUndated(FakeFile):
     dated = False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "newest"), [(FakeFile, True), (FakeUndated, False)])
 def test_what_has_no_rank_is_read_in_its_order_as_far_as_the_budget_goes(
     real: list[Stage], tmp_path: Path, kind: type[FakeMemory], newest: bool

@@ -67,6 +67,7 @@ def test_only_what_the_backend_declares_is_asked_for(
     assert log.opened.reads == (SCRIPTED_READS if asked else READ_POLICIES)
 
 
+@pytest.mark.slow
 def test_whole_sessions_have_no_kind_to_ask_for(unsure: Stage, tmp_path: Path) -> None:
     where = FakeHost(tmp_path / "store", filters=FILTERS, memory=FakeFiltering)
     log = unsure.play(tmp_path, where, feed="sessions")

@@ -20,6 +20,7 @@ from tests.support.drill_player import drilled, measured
 LARGE = 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("drill", "roles", "most"),
     [

@@ -128,6 +128,7 @@ def test_what_holds_the_secret_is_deleted_and_the_rest_of_its_session_stays(
     assert sessions == {session.id for session in keyring.scenario.sessions}
 
 
+@pytest.mark.slow
 def test_after_each_capture_it_is_listed_what_changed(keyring: Stage, host: FakeHost, tmp_path: Path) -> None:
     log = keyring.play(tmp_path, host, feed="native")
     record, held = Record(log), dict[str, str]()
@@ -146,6 +147,7 @@ def test_after_each_capture_it_is_listed_what_changed(keyring: Stage, host: Fake
     assert isinstance(kept, Measured) and (kept.hits or 0) > 0
 
 
+@pytest.mark.slow
 def test_facts_and_pieces_are_not_listed_after_each_session(keyring: Stage, tmp_path: Path) -> None:
     for feed in ("facts", "sessions"):
         host = FakeHost(tmp_path / feed, memory=FakeCapturing)
@@ -159,6 +161,7 @@ def test_a_capture_that_fails_is_logged_as_its_fault(keyring: Stage, tmp_path: P
     assert all(each.ids for each in others)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["raised", "timed-out"])
 def test_what_a_failed_capture_was_told_is_not_captured(kind: FaultKind, keyring: Stage, tmp_path: Path) -> None:
     """The call is the receipt."""
@@ -170,6 +173,7 @@ def test_what_a_failed_capture_was_told_is_not_captured(kind: FaultKind, keyring
     assert isinstance(found, Measured) and told and found.receipts.count(f"L{failed[0]}") == len(told)
 
 
+@pytest.mark.slow
 def test_a_session_that_is_handed_over_twice_is_no_fault(keyring: Stage, tmp_path: Path) -> None:
     class FakeForgetful(FakeCapturing):
         def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
@@ -184,6 +188,7 @@ def test_a_session_that_is_handed_over_twice_is_no_fault(keyring: Stage, tmp_pat
     assert isinstance(kept, Measured) and isinstance(twice, Measured) and kept.hits == twice.hits
 
 
+@pytest.mark.slow
 def test_what_was_said_on_a_branch_is_deleted_there(tmp_path: Path) -> None:
     """Although the secret holds for the whole repository."""
     stage, host = (

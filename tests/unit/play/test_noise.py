@@ -103,6 +103,7 @@ def test_noise_depends_on_story_and_seed_and_on_nothing_else() -> None:
     assert {each.item.text for each in made(first, 50, 1)} != {each.item.text for each in made(second, 50, 1)}
 
 
+@pytest.mark.slow
 def test_a_tenth_are_lures_as_long_as_there_are_words_for_them() -> None:
     runbook = story(RUNBOOK)
     classifier = Classifier(runbook)

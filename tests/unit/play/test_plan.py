@@ -118,6 +118,7 @@ def test_equal_plans_are_the_same_trial_and_any_change_is_another(story: tuple[S
     assert len({identity(each) for each in [same, *others]}) == len(others) + 1
 
 
+@pytest.mark.slow
 def test_the_digests_name_everything_that_an_outcome_depends_on(story: tuple[Scenario, Repo]) -> None:
     scenario, repo = story
     wanted = {"protocol", "scenario", "fixture", "noise", "reader", "adapter", "backend", "settings", "embedder"}
@@ -126,6 +127,7 @@ def test_the_digests_name_everything_that_an_outcome_depends_on(story: tuple[Sce
     assert set(cold.digests) == {"protocol", "scenario", "fixture", "noise", "reader"}
 
 
+@pytest.mark.slow
 def test_an_edited_adapter_is_another_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where it lies outside of the checkout, and where only a module beside it was edited."""
     monkeypatch.setenv("COLDWARM_ADAPTER_PATH", str(tmp_path / "own"))
@@ -167,6 +169,7 @@ def test_the_noise_of_a_story_is_made_once_for_all_of_its_trials(
     assert made == [4] and len({id(each.noise) for each in parts}) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(drills.ALL))
 def test_the_digest_of_what_a_drill_writes_is_that_of_its_canonical_json(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -177,6 +177,7 @@ def test_a_log_of_another_machine_or_another_scenario_is_refused(
     assert not kept.restore(asked, Folder(tmp_path / "again"))
 
 
+@pytest.mark.slow
 def test_writers_at_the_same_time_leave_one_whole_entry(
     settings: Settings, played: dict[str | None, Log], cache: TrialCache, tmp_path: Path
 ) -> None:
@@ -262,6 +263,7 @@ def with_notes(settings: Settings, **changed: object) -> Settings:
     return replace(settings, playables={**settings.playables, "notes": notes})
 
 
+@pytest.mark.slow
 def test_the_key_is_the_same_in_every_folder_and_tells_what_changed(
     settings: Settings, cache: TrialCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,6 +291,7 @@ def test_a_drill_of_upgrades_is_another_trial_with_another_older_release(setting
     assert len({own.key(each) for each in found} | {None}) == 3 and len({each.id for each in found}) == 2
 
 
+@pytest.mark.slow
 def test_what_something_else_decides_has_no_key(
     settings: Settings, cache: TrialCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,7 @@ def edit(tree: Path, file: str) -> set[str]:
         path.write_text(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "changed"),
     [
@@ -82,6 +83,7 @@ def test_a_module_is_found_however_it_is_imported(tree: Path, line: str) -> None
     assert own in sources.find_imported("adapters.store")
 
 
+@pytest.mark.slow
 def test_a_package_with_another_version_or_file_is_another_condition(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

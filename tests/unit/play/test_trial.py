@@ -90,6 +90,7 @@ def test_another_process_plays_the_same_from_settings_that_were_sent_to_it(
     assert not [*(tmp_path / "a/work").glob("[!f]*")] and not [*(tmp_path / "b/work").glob("[!f]*")]
 
 
+@pytest.mark.slow
 def test_the_identity_of_a_trial_is_known_without_playing_it(
     story: Story, playables: dict[str, Playable], tmp_path: Path
 ) -> None:
@@ -177,6 +178,7 @@ def test_the_second_trial_of_a_story_draws_no_noise(
     assert len(drawn) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("backend", "asks"), [("notes", False), ("vector_file", True)])
 def test_many_memories_are_embedded_for_who_asks_only(
     story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, asks: bool
@@ -193,6 +195,7 @@ def test_many_memories_are_embedded_for_who_asks_only(
     assert not [*(tmp_path / "work").glob("[!f]*")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("backend", "asks"), [("notes", False), ("vector_file", True)])
 def test_so_are_those_of_a_drill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, asks: bool) -> None:
     embedder = FakeEmbedder()

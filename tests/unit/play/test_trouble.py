@@ -167,6 +167,7 @@ def test_no_date_is_an_error(text: str) -> None:
 # --- folders --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_folder_is_removed_however_deep_it_is(tmp_path: Path) -> None:
     top = tmp_path / "top"
     nest(top, 1500)
@@ -218,6 +219,7 @@ def test_anything_else_is_one_line_and_could_not_run(
         assert str(trace) in said and "raise error" in trace.read_text()
 
 
+@pytest.mark.slow
 def test_a_gateway_that_cannot_start_is_no_fault_of_ours(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -247,6 +249,7 @@ def test_a_run_that_was_removed_before_it_is_scored_could_not_run(
     assert ending.value.code == 3 and str(tmp_path / "gone") in said and "removed or changed meanwhile" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["selftest suite -s forgotten-runbook", "list", "validate"])
 def test_a_machine_without_git_is_one_line_and_could_not_run(tmp_path: Path, words: str) -> None:
     done = run_command(words, tmp_path, "PATH=/nonexistent", COLDWARM_CACHE=str(tmp_path / "cache"))
@@ -254,6 +257,7 @@ def test_a_machine_without_git_is_one_line_and_could_not_run(tmp_path: Path, wor
     assert (done.returncode, done.stdout, done.stderr) == (3, "", said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["--help", "list"])
 def test_a_reader_that_has_gone_is_no_broken_gate(word: str) -> None:
     ours, theirs = os.pipe()
@@ -277,6 +281,7 @@ def run_command(words: str, tmp_path: Path, shell: str = "", **env: str) -> subp
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shell", "says"),
     [
@@ -292,6 +297,7 @@ def test_a_low_limit_is_one_line(tmp_path: Path, shell: str, says: str) -> None:
     assert done.returncode == 3 and len(done.stderr.splitlines()) == 1 and says in done.stderr
 
 
+@pytest.mark.slow
 def test_a_temporary_folder_that_no_module_path_can_name_is_refused(tmp_path: Path) -> None:
     (place := tmp_path / "a:b").mkdir()
     done = run_command("list", place)

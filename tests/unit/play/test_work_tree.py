@@ -69,6 +69,7 @@ def test_the_tree_goes_on_with_the_story(settings: Settings) -> None:
     assert ("tuesday", second, None) in seen, "the line that is as it was cited is warned of"
 
 
+@pytest.mark.slow
 def test_a_drill_has_no_repository_and_is_played_without_one(settings: Settings) -> None:
     trial = DrillTrial(backend="fake", drill="isolation", size=20, seed=1, k=5)
     assert b'"ended"' in play(settings, trial).read_bytes()

@@ -185,6 +185,7 @@ def test_a_thought_before_the_object_is_passed_over() -> None:
     assert (one.text, one.sources) == ("two words", (2, 1))
 
 
+@pytest.mark.slow
 @given(st.text(max_size=200) | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps))
 def test_no_answer_raises_anything_else(text: str) -> None:
     try:

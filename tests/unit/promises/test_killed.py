@@ -22,6 +22,7 @@ from harness.play.store import Hindered
 from tests.support.fakes import FakeEmbedder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("promises", "--replay", "case.json"), ("conform", "--fresh", "notes")])
 def test_it_is_no_fault_of_the_backend_nor_of_coldwarm(
     words: Sequence[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

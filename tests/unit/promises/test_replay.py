@@ -30,6 +30,7 @@ def replay(logs: Path, who: str, *words: str) -> Result:
     return CliRunner().invoke(commands, ["promises", "--replay", str(log), *words])
 
 
+@pytest.mark.slow
 def test_the_log_of_a_drill_breaks_again_in_the_same_way(logs: Path) -> None:
     played = replay(logs, "harness-selftest-planted")
     assert played.exit_code == 1, played.output

@@ -68,6 +68,7 @@ def test_a_sequence_is_played_again_if_vectors_came_too_late(case: Path, monkeyp
     assert _LateEmbedder.late == 0, "it was late for the first play, and had them for the second"
 
 
+@pytest.mark.slow
 def test_vectors_that_never_come_are_told_as_our_failure(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conformance, "choose", _FailingEmbedder)
     played = replay(case)

@@ -178,6 +178,7 @@ def test_the_notes_end_with_the_job_and_hold_nothing_forgotten(stories: list[Sto
     assert any(mark in text for text in texts for mark in known), "what was not forgotten is there"
 
 
+@pytest.mark.slow
 def test_a_program_that_no_image_has_is_named(stories: list[Story], tmp_path: Path) -> None:
     told = stories[0].scenario.model_copy(update={"needs": ("no-such-compiler",)})
     with pytest.raises(harbor.HarborError, match=f"{told.id}: its tests need no-such-compiler, which no image"):

@@ -77,6 +77,7 @@ def test_a_pair_is_read_from_the_claims_side(tmp_path: Path) -> None:
     assert (other.comparison.right, other.comparison.right_better) == ("poor", 0)
 
 
+@pytest.mark.slow
 def test_the_page_tells_each_claim_and_that_all_else_was_found_by_looking(tmp_path: Path) -> None:
     text = page.write_page(judge(tmp_path, CLAIM), ())
     told = text.partition('id="claims"')[2].partition("</ul>")[0]

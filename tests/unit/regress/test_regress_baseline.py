@@ -61,6 +61,7 @@ def test_it_holds_each_policy_that_was_played_beside_the_primary_ones(results: R
     assert found.under(Policies.of(results.run.conditions)) == found
 
 
+@pytest.mark.slow
 def test_a_baseline_of_a_coldwarm_that_kept_the_primary_policies_only_is_read_as_it_was(results: Results) -> None:
     older = baseline.make_baseline(results.model_copy(update={"contrasts": ()}))
     assert "contrasts" not in baseline_files.write_text(older)
@@ -69,6 +70,7 @@ def test_a_baseline_of_a_coldwarm_that_kept_the_primary_policies_only_is_read_as
     assert committed.rows and committed.trust
 
 
+@pytest.mark.slow
 @given(st.lists(SAID, min_size=1, max_size=6), SAID)
 def test_every_kind_of_number_and_word_survives_the_file(points: list[Said], drilled: Said) -> None:
     found = baseline.make_baseline(results({"x": {"recall": points}}, {"x": {"writes_kept": drilled}}))
@@ -78,6 +80,7 @@ def test_every_kind_of_number_and_word_survives_the_file(points: list[Said], dri
         assert baseline.value(point) == pytest.approx(told.value if isinstance(told, Measured) else None)
 
 
+@pytest.mark.slow
 def test_an_edited_one_is_refused_and_a_reformatted_one_is_not(results: Results) -> None:
     text = baseline_files.write_text(baseline.make_baseline(results))
     assert baseline_files.read(json.dumps(json.loads(text)).encode(), "b.json") == baseline.make_baseline(results)

@@ -180,6 +180,7 @@ def test_line_says_what_stands_there(shop: Repo) -> None:
     assert shop.line(shop.commits[0], "README.md", 4) is None
 
 
+@pytest.mark.slow
 @given(
     commit=st.one_of(
         st.text(), st.sampled_from(["HEAD", "main", "--all", "0" * 40, "main:-f"]), st.none(), st.integers()
@@ -362,6 +363,7 @@ print(build(Path(sys.argv[1]), Path(sys.argv[2])).commits[-1])
 """
 
 
+@pytest.mark.slow
 def test_concurrent_processes_build_once(tmp_path: Path, series: Series) -> None:
     folder, cache = series(tmp_path / "shop", TREES), tmp_path / "cache"
     running = [

@@ -59,6 +59,7 @@ def score(made: Results, name: str) -> Score:
 # --- what a cell shows ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MEMBERS)
 def test_every_cell_of_trust_counts_what_failed_as_the_verdict_does(name: str) -> None:
     """Never what passed in one column and what failed in the next."""
@@ -68,6 +69,7 @@ def test_every_cell_of_trust_counts_what_failed_as_the_verdict_does(name: str) -
     assert clean.judgement == "good" and clean.text == "0 of 20"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MEMBERS)
 def test_a_store_that_is_bad_in_one_measure_only_is_marked_in_its_column_alone(name: str) -> None:
     made = board.collect(run({name: bad(ALL[name])}))
@@ -274,6 +276,7 @@ def paid() -> Results:
     return play({name: dict(zip(ways, map(own, jobs), strict=True)) for name, jobs in rows.items()}, own(1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_the_terminal_says_on_how_many_jobs_a_cost_rests_as_every_output_does(width: int) -> None:
     text = show(paid(), width)
@@ -285,6 +288,7 @@ def test_the_terminal_says_on_how_many_jobs_a_cost_rests_as_every_output_does(wi
         assert other.count("12\u201318 of 24 jobs done, without memory 6") == 1
 
 
+@pytest.mark.slow
 def test_terminal_summary_and_page_end_with_the_same_sentences(made: Results) -> None:
     plain = [show(made, 200), markdown.write_summary(made), unescape(re.sub(r"<[^>]+>", "", page.write_page(made)))]
     for line in verdict.judge(made, board.collect(made)):

@@ -317,6 +317,7 @@ def test_a_number_beyond_64_bits_is_one_line(tmp_path: Path) -> None:
     assert "a seed of the run is beyond 64 bits" in one_line(call("results", tmp_path, tmp_path / "out"), 2)
 
 
+@pytest.mark.slow
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     code = (
         "import sys, harness.report.outputs.export; print(sorted({'pandas', 'pyarrow', 'datasets'} & set(sys.modules)))"

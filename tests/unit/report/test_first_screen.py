@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from html import unescape
 
+import pytest
+
 from harness import metrics
 from harness.model.cells import Faults
 from harness.model.regression import GateVerdict
@@ -49,6 +51,7 @@ def test_a_backend_that_did_not_run_is_said_above_unless_that_was_allowed() -> N
         assert ("gone did not run: not installed" in said) is not allowed
 
 
+@pytest.mark.slow
 def test_calls_that_failed_are_told_once_and_a_link_leads_there() -> None:
     fault = Faults(
         backend="x", trial="t-1", op="recall", kind="crashed", count=7, calls=9, message="boom", receipt="L1"

@@ -42,6 +42,7 @@ def test_controls_and_other_policies_are_left_out(grown: Results) -> None:
         assert level.backend not in ("oracle", "none") and level.seconds is level.bytes is None
 
 
+@pytest.mark.slow
 def test_one_level_is_no_growth(results: Results) -> None:
     assert list_levels(results, list_samples("keeper")) == []
     assert "growth" not in {chart.name for chart in draw_charts(results)}

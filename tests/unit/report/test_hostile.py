@@ -63,6 +63,7 @@ def test_each_text_alone_is_made_harmless(text: str) -> None:
     assert [token.content for token in tokens if token.type == "html_inline"] == ["<code>", "</code>"]
 
 
+@pytest.mark.slow
 def test_the_summary_is_the_markdown_that_was_meant(results: Results) -> None:
     """No link, no picture, no head, fence or rule that is not ours; every table has one width."""
     text = markdown.write_summary(results)

@@ -176,6 +176,7 @@ def test_colours_of_words_have_contrast_and_those_of_marks_enough(drawn: Mapping
                 assert contrast(colour) >= (4.5 if each.tag == f"{SVG}text" else 3), colour
 
 
+@pytest.mark.slow
 def test_drawing_ignores_and_keeps_the_users_style(results: Results) -> None:
     import matplotlib
 
@@ -185,6 +186,7 @@ def test_drawing_ignores_and_keeps_the_users_style(results: Results) -> None:
         assert matplotlib.rcParams["font.size"] == 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cache", ["cache", "file/cache"], ids=["writable", "not writable"])
 def test_drawing_makes_no_home_and_warns_of_none(cache: str, tmp_path: Path) -> None:
     """Containers and other users often have none; matplotlib keeps its list of fonts there."""
@@ -200,6 +202,7 @@ def test_drawing_makes_no_home_and_warns_of_none(cache: str, tmp_path: Path) -> 
     assert {place.name for place in tmp_path.iterdir()} <= {"file", "cache"}
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=80))
 def test_a_hostile_name_is_text_and_stays_short(name: str) -> None:
     sheet = Sheet()
@@ -294,6 +297,7 @@ def test_the_tables_say_what_the_results_say(results: Results, drawn: Mapping[st
         assert sum(found[:-1]) == found[-1]
 
 
+@pytest.mark.slow
 def test_nine_backends_fit_and_stay_small(results: Results) -> None:
     names = [f"backend-{n}" for n in range(7)]
     cells = [

@@ -165,6 +165,7 @@ def with_suite(results: Results, suite: Suite) -> Results:
 # --- stories that are too easy ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_where_full_context_dominates_page_and_summary_say_that_the_stories_are_too_easy(results: Results) -> None:
     things = words.join_words([words.label(measure) for measure in rows.DOMINANCE])
     said = (

@@ -92,6 +92,7 @@ def test_a_gate_covers_its_measure_of_its_backend_and_no_other(
     assert all(name == "x" for each in found.bad for name, _ in each.shown)
 
 
+@pytest.mark.slow
 def test_columns_without_a_gate_are_named_and_a_run_without_gates_says_nothing() -> None:
     left = collect(played({}, KILLED, ("y", "recall")))
     assert "Keeping" not in left.never and "Recalls" not in left.never

@@ -112,6 +112,7 @@ def test_counts_are_those_of_the_cases_and_names_are_unique(results: Results) ->
     assert not any("." in (place or "").removeprefix("coldwarm.") for place, _ in named)
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(codec=None), max_size=60))
 def test_any_words_of_a_fault_leave_a_file_that_parses(results: Results, words: str) -> None:
     bad = results.cells[0].model_copy(update={"status": "failed", "reason": words, "backend": words or "x"})

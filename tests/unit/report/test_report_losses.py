@@ -30,6 +30,7 @@ def chart_names(results: Results) -> list[str]:
     return [name for name, row in results.backends.items() if not row.control]
 
 
+@pytest.mark.slow
 def test_a_bar_is_cut_by_the_stages_at_which_decisions_are_lost(plain: Results) -> None:
     assert decisions.chart_losses(plain) is None, "the stories are not told as they were spoken"
     results = lose(plain, uncaptured=20, unretrieved=30, unused=5)

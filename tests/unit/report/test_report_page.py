@@ -90,6 +90,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
 # --- the files --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_writing_again_gives_the_same_bytes_and_no_path_of_this_machine(folder: Folder, text: str) -> None:
     files = sorted(path for path in folder.root.iterdir() if path.is_file() and path.name != "run.json")
     assert [path.name for path in files] == [
@@ -107,6 +108,7 @@ def test_writing_again_gives_the_same_bytes_and_no_path_of_this_machine(folder: 
     assert not [path for path in files if str(folder.root).encode() in before[path]]
 
 
+@pytest.mark.slow
 def test_processes_change_no_byte_of_the_report(
     tmp_path: Path, folder: Folder, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +119,7 @@ def test_processes_change_no_byte_of_the_report(
     assert written.results.read_bytes() == (folder.root / "results.json").read_bytes()
 
 
+@pytest.mark.slow
 def test_dev_and_held_stories_stand_side_by_side(
     tmp_path: Path, folder: Folder, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,6 +131,7 @@ def test_dev_and_held_stories_stand_side_by_side(
     assert "The gain differs." in page and "stories kept back" not in text
 
 
+@pytest.mark.slow
 def test_the_run_card_names_the_suite_that_was_played(tmp_path: Path, text: str) -> None:
     """As the run file says it, whatever the suite is today; a run file without it is from before."""
     said = Suite(version="<7>", digest="d1" * 32, split="held", held=("rename/twin",))
@@ -146,6 +150,7 @@ def test_results_can_be_read_back_and_have_a_schema(folder: Folder, results: Res
     assert '"schema"' in schema and "Comparison" in schema
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_written_is_one_line_and_leaves_the_old_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +191,7 @@ def test_what_is_linked_and_definitions_are_anchors(results: Results, text: str)
     assert {f"d-{name}" for name in results.definitions} <= ids
 
 
+@pytest.mark.slow
 def test_the_policy_lets_only_this_style_and_script_in(text: str) -> None:
     def digest(tag: str) -> str:
         (content,) = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
@@ -243,6 +249,7 @@ def test_what_sorts_and_filters_is_hidden_where_no_script_runs(text: str) -> Non
     assert '<form id="filter" hidden>' in text
 
 
+@pytest.mark.slow
 def test_cells_are_filtered_by_each_way_of_reading_that_was_played_and_each_is_explained(
     folder: Folder, results: Results, text: str
 ) -> None:
@@ -260,6 +267,7 @@ def test_cells_are_filtered_by_each_way_of_reading_that_was_played_and_each_is_e
     assert all(f"{read}: the agent {ways.READS[read]}." in told for read in (*played, "filtered"))
 
 
+@pytest.mark.slow
 def test_gates_and_the_baseline_stand_where_they_are_seen(folder: Folder, results: Results) -> None:
     cells = (results.cells[0].id,)
     gates = tuple(
@@ -304,6 +312,7 @@ def test_gates_and_the_baseline_stand_where_they_are_seen(folder: Folder, result
     )
 
 
+@pytest.mark.slow
 def test_what_chat_calls_cost_stands_on_the_page_where_any_was_made(folder: Folder, results: Results) -> None:
     seen = evidence.gather(results, evidence.read(folder)[1])
     assert seen.costs and "Chat calls paid" not in html.render(results, seen), "no model was called"
@@ -327,6 +336,7 @@ def test_what_chat_calls_cost_stands_on_the_page_where_any_was_made(folder: Fold
 # --- hostile text -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_memory_text_is_shown_and_does_nothing(hostile: str) -> None:
     assert hostile.count("<script") == 1 and "<i>$" not in hostile and "\u202e" not in hostile and "\x1b" not in hostile
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in hostile
@@ -351,6 +361,7 @@ def test_the_table_of_a_chart_has_the_rows_that_were_drawn(results: Results, tex
             assert f'<tr><th scope="row">{row[0]}</th>{cells}</tr>' in text
 
 
+@pytest.mark.slow
 def test_the_report_alone_imports_neither_jinja_nor_matplotlib() -> None:
     import subprocess
     import sys

@@ -110,6 +110,7 @@ SELECTIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", SELECTIONS)
 def test_each_trial_of_a_run_has_a_command_that_plans_that_very_trial(
     words: str, monkeypatch: pytest.MonkeyPatch

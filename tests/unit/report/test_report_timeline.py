@@ -314,6 +314,7 @@ def rendered(found: Timelines) -> str:
     )
 
 
+@pytest.mark.slow
 def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path) -> None:
     made = run(tmp_path, label="<i>$x_1$</i>", stale=EVIL, source=Source(commit="abcdef1", path="<b>;x", line=3))
     page = rendered(collect(statements.compute_results(made), made))

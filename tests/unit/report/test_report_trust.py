@@ -155,6 +155,7 @@ def test_each_kind_of_event_is_told(told: Transcript, tmp_path: Path) -> None:
     assert not any("\x1b" in line or "\u202e" in line for receipt in shown.receipts for line in receipt.says)
 
 
+@pytest.mark.slow
 def test_the_page_runs_nothing_of_what_memories_say(told: Transcript, tmp_path: Path) -> None:
     found = results(told, {"gone": share(0, 1, "L2")}, tmp_path)
     page = html.render(found, gather(found, told))
@@ -179,6 +180,7 @@ def test_layers_stand_side_by_side(told: Transcript, tmp_path: Path) -> None:
     assert [text for _, text, _ in layers.rows[1].looks] == ["3 of 3", "\u25b2 2 left", "gone"]
 
 
+@pytest.mark.slow
 def test_a_run_without_drills_says_nothing_of_them(tmp_path: Path) -> None:
     folder: Folder = run(tmp_path)
     found = statements.compute_results(folder)

@@ -60,6 +60,7 @@ def test_texts_are_there_for_who_asks(run: Folder) -> None:
     assert records and all(record["content"] and record["id"] for record in records)
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_new_file_only(run: Folder, tmp_path: Path) -> None:
     file = tmp_path / "spans.jsonl"
     words = ["export", "spans", str(run.root), str(file)]

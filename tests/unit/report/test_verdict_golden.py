@@ -7,6 +7,7 @@ import pytest
 from tests.support import golden_verdicts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", golden_verdicts.RUNS)
 def test_a_recorded_run_says_what_it_said(name: str) -> None:
     """If the change was meant: `make golden`, and read what became of the sentences."""

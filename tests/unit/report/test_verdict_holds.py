@@ -187,6 +187,7 @@ def check(each: Callable[[Judged], None]) -> Callable[[Judged], None]:
     return each
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(worlds(), st.sampled_from(NAMES))
 def test_generated_results_make_nothing_false(world: World, gone: str) -> None:
@@ -661,6 +662,7 @@ def test_who_supports_a_robust_way_is_told_of_one_of_many_of_all_and_of_none(
     assert line == f"{verdict.ROBUST} looks up the old note before it writes, with {whose} ({verdict.TAKES} {says})."
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     st.dictionaries(

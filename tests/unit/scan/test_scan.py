@@ -221,6 +221,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.lists(st.binary(max_size=40), min_size=1, max_size=6), piece=st.integers(1, 80))
 def test_a_canary_is_found_wherever_it_stands(root: Path, parts: list[bytes], piece: int) -> None:

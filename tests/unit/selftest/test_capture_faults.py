@@ -30,6 +30,7 @@ def test_a_suite_whose_faults_are_told_apart_is_sound(lost: dict[str, capture_fa
     assert not list(capture_faults.judge([lost], many=False))
 
 
+@pytest.mark.slow
 def test_what_is_lost_at_another_stage_or_not_at_all_is_a_breach(lost: dict[str, capture_faults.Lost]) -> None:
     replaced: capture_faults.Lost = {("newest", "replaced"): 2}
     other = {**lost, "Capture": replaced, KeepsTheRetracted.__name__: {}}

@@ -56,6 +56,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, house: DeepHouse) -> tuple[str, list[
     return out.export_text(), [breach.key for breach in proof.breaches]
 
 
+@pytest.mark.slow
 def test_every_way_is_shown_with_what_the_tests_say(
     tmp_path: Path, series: Series, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,6 +68,7 @@ def test_every_way_is_shown_with_what_the_tests_say(
     ] and not breaches  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_missing_naive_way_is_a_breach_unless_the_repository_tells(
     tmp_path: Path, series: Series, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -255,6 +255,7 @@ def rows(row: ScenarioRow, n: int, **pool: Any) -> list[ScenarioRow]:
     return [replace(row, open_=replace(row.open_, **pool), scoped=replace(row.scoped, **pool), noisy=())] * n
 
 
+@pytest.mark.slow
 def test_a_suite_that_one_policy_solves_or_nothing_misleads_is_no_suite(
     sound: tuple[ScenarioProof, ScenarioRow],
 ) -> None:

@@ -79,6 +79,7 @@ def measure_import(file: Path) -> int:
     return peak
 
 
+@pytest.mark.slow
 def test_the_memory_that_it_takes_does_not_grow_with_the_file(tmp_path: Path) -> None:
     def measure(amount: int) -> int:
         picture = {"type": "image", "source": {"type": "base64", "data": "A" * 100_000}}
@@ -99,6 +100,7 @@ def test_the_memory_that_it_takes_does_not_grow_with_the_file(tmp_path: Path) ->
     assert measure(60) < measure(15) + 3_000_000
 
 
+@pytest.mark.slow
 def test_the_memory_that_it_takes_does_not_grow_with_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transcript, "MOST", 100_000)
 
@@ -126,6 +128,7 @@ def test_what_is_long_is_bounded_and_counted(tmp_path: Path) -> None:
     assert user.content.startswith("uuu") and 19_000 < len(user.content) < 21_000
 
 
+@pytest.mark.slow
 def test_a_long_session_becomes_parts_that_the_loader_of_stories_takes(tmp_path: Path) -> None:
     said = [claude_line("user", f"{at} {'.' * 15_000} \\ {chr(34) * 3_000}") for at in range(65)]
     (tmp_path / "s.jsonl").write_text(lines(said))
@@ -144,6 +147,7 @@ def list_work(at: int, size: int) -> list[dict[str, Any]]:
     return [claude_line("assistant", [call]), claude_line("user", [result])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("amount", "size", "reasons"),
     [
@@ -169,6 +173,7 @@ def test_in_a_long_session_the_output_of_tools_gives_way_to_what_was_said(
     assert listed["left_out"] == reasons
 
 
+@pytest.mark.slow
 def test_a_long_session_whose_only_user_message_comes_last_is_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -285,6 +290,7 @@ def test_an_imported_folder_that_was_changed_is_told_in_a_line(tmp_path: Path) -
             read_index(out)
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=300))
 def test_no_bytes_make_it_fail(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     folder = tmp_path_factory.mktemp("any")

@@ -192,6 +192,7 @@ def test_the_longer_one_of_a_session_that_is_in_two_files_stays(tmp_path: Path) 
     assert imported.left_out["a session that was read from two files, of which the longer one stays"] == 2
 
 
+@pytest.mark.slow
 @given(st.lists(VALUES, max_size=5))
 def test_no_value_makes_a_reader_fail_and_what_it_reads_is_a_transcript(values: list[Any]) -> None:
     for form in FORMS:
@@ -206,6 +207,7 @@ def test_no_value_makes_a_reader_fail_and_what_it_reads_is_a_transcript(values: 
             assert not list(find_problems(draft.compose(left_out)))
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_no_value_is_taken_for_a_time_that_there_is_not(value: Any) -> None:
     assert (at := read_time(value)) is None or at.utcoffset() is not None

@@ -170,6 +170,7 @@ def redact(*texts: str) -> list[str]:
     return [found.redact(text) for text in texts]
 
 
+@pytest.mark.slow
 @given(KEYS, st.text(" \n\"'.,;:", max_size=3), st.booleans())
 def test_a_key_is_found_in_every_form_alone(key: str, beside: str, around: bool) -> None:
     for form in list_forms(key):
@@ -177,6 +178,7 @@ def test_a_key_is_found_in_every_form_alone(key: str, beside: str, around: bool)
         assert form not in clean and "{canary:secret-1}" in clean, form
 
 
+@pytest.mark.slow
 @given(KEYS)
 def test_what_is_known_from_one_text_is_cut_out_of_all(key: str) -> None:
     texts = [f"x{form}y" for form in list_forms(key)] + [key]

@@ -71,6 +71,7 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"[a-z]{3,}", text.casefold()))
 
 
+@pytest.mark.slow
 def test_a_changed_suite_is_a_new_version() -> None:
     loaded = [scenario for scenario, _ in loader.load(loader.find(paths.DEEP), paths.FIXTURES, paths.cache_root())]
     assert suite.identity(loaded, paths.DEEP, "all").digest == CONTENT[suite.DEEP_VERSION]

@@ -311,6 +311,7 @@ def test_each_solution_passes_what_is_visible_and_only_the_right_one_what_is_hid
     assert told.breaches == []
 
 
+@pytest.mark.slow
 def test_a_visible_test_that_tells_what_is_right_is_a_breach(deep: DeepHouse, series: Series) -> None:
     telling = TEST + "\n    def test_fee(self):\n        self.assertEqual(getattr(shop, 'fee', lambda n: 7)(1), 7)\n"
     series(deep.fixtures / "till", [{"shop.py": LIBRARY, "test_shop.py": telling, "dry.py": DRY_RUN}])
@@ -319,6 +320,7 @@ def test_a_visible_test_that_tells_what_is_right_is_a_breach(deep: DeepHouse, se
     assert {breach.key for breach in told.breaches} == {"jobs.charge.visible"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("hidden", "reason"),
     [
@@ -352,6 +354,7 @@ def test_a_hidden_test_that_proves_nothing_is_a_breach(
     assert any(reason in breach.reason for breach in told.breaches), told.breaches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fee", "750", ids=["right", "stale", "naive"])
 def test_a_solution_that_breaks_the_build_is_a_breach(deep: DeepHouse, fee: str) -> None:
     """Its visible tests fail as well, so that it would be told from the others before anybody decided."""

@@ -54,6 +54,7 @@ def names(story: Scenario) -> list[str]:
 CASES = [(story, form) for story in STORIES for form in names(story)]
 
 
+@pytest.mark.slow
 @given(st.sampled_from(CASES), st.sampled_from(AWKWARD))
 def test_a_name_of_telling_words_keeps_every_reading_of_the_suite(case: tuple[Scenario, str], name: str) -> None:
     story, form = case

@@ -9,6 +9,7 @@ from harness.repo.checkout import FixtureError, Repo
 from tests.unit.conftest import House
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [

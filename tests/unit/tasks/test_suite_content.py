@@ -45,6 +45,7 @@ def test_two_jobs_in_different_sessions_share_files(story: Scenario) -> None:
     assert verdicts == {"right", "stale", "lure"}
 
 
+@pytest.mark.slow
 def test_a_changed_suite_is_a_new_version() -> None:
     loaded = [scenario for scenario, _ in loader.load(loader.find(paths.TASKS), paths.FIXTURES, paths.cache_root())]
     assert suite.identity(loaded, paths.TASKS, "all").digest == CONTENT[suite.SUITE_VERSION]

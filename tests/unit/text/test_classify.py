@@ -119,6 +119,7 @@ def test_find_gives_every_place_and_none_for_an_empty_form() -> None:
     assert find("api", "") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @given(before=st.sampled_from(["x", "é", "7", "_", "-", "v.", "a/", "b:", "c@"]), text=fillers)
 def test_a_form_inside_a_longer_identifier_is_never_found(form: str, before: str, text: str) -> None:
@@ -203,6 +204,7 @@ def test_case_and_white_space_do_not_matter(text: str, change: Any) -> None:
         assert CLASSIFIER.read(changed) == CLASSIFIER.read(text)
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(FORMS),
     st.sampled_from(["``", '""', "''", "“”", "‘’", "«»"]),
@@ -219,6 +221,7 @@ def test_another_sentence_does_not_change_what_is_asserted(text: str, more: str)
     assert CLASSIFIER.by_rules(f"{text}. The {more}.").asserted == CLASSIFIER.by_rules(f"{text}.").asserted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [
