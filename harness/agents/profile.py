@@ -6,55 +6,26 @@ for what only a job knows (`NAMES`).
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+from packaging.version import InvalidVersion, Version
 from pydantic import Field, ValidationError, field_validator
 
+from harness.agents.asked import ProfileError, Way, locate
 from harness.machine import documents, npm
 from harness.machine.documents import DocumentError
 from harness.model.trial import Model
-from harness.play.readers import ReaderError
 
-SHIPPED = Path(__file__).with_name("profiles")
 NAMES = ("goal", "url", "model", "key", "memory", "home", "tree", "packages", "here", "cpu")
 """goal: the task. url, model, key: where the model answers. memory: a program that serves the memory over MCP on
 standard input and output. home, tree: folders. packages: where its packages are installed. here: the folder of the
 profile, as `reads` counts from it. cpu: x64 or arm64."""
 _NAME = re.compile(r"\$\{(\w*)\}?")
 _LONGEST = 100_000
-
-
-class ProfileError(ReaderError):
-    """A profile that is not there, or none. One line."""
-
-
-@dataclass(frozen=True)
-class Way:
-    """How memory comes to a program in the warm arm; at least one of them.
-
-    Attributes:
-        tools: It asks and tells the memory under test by tools.
-        file: What that memory brings is put into the file that the program reads into each session.
-        auto: The memory that the program keeps by itself is on. It begins with what the memory under test brings if
-            nothing else brings that, else empty.
-    """
-
-    tools: bool
-    file: bool
-    auto: bool
-
-    @property
-    def only_auto(self) -> bool:
-        return self.auto and not (self.tools or self.file)
-
-
-_PARTS = {"tools": ("tools",), "file": ("file",), "both": ("file", "tools"), "auto": ("auto",)}
 
 
 class Setting(Model):
@@ -124,6 +95,7 @@ class Profile(Setting):
         about: What it is, in one line.
         folder: Where the profile lies.
         packages: Installed in an environment of its own, the program first; none: it is on PATH, or in `reads`.
+        tried: The lowest and the highest release of the program that these settings were played with.
         reads: Files and folders that it may read beside the tree, from `folder` on; `~` is the home of who plays.
         command: What starts it, in the work tree.
         stdin: What it is told there.
@@ -144,6 +116,7 @@ class Profile(Setting):
     folder: str = ""
     about: str = Field(min_length=1, max_length=300)
     packages: tuple[str, ...] = ()
+    tried: tuple[str, str] | None = None
     reads: tuple[str, ...] = ()
     command: tuple[str, ...] = Field(min_length=1)
     stdin: str = ""
@@ -170,6 +143,13 @@ class Profile(Setting):
             raise ValueError("Node packages stand beside no others")
         return packages
 
+    @field_validator("tried")
+    @classmethod
+    def _check_tried(cls, tried: tuple[str, str] | None) -> tuple[str, str] | None:
+        if tried and Version(tried[0]) > Version(tried[1]):
+            raise ValueError("the lowest release stands first")
+        return tried
+
     @field_validator("varies")
     @classmethod
     def _check_patterns(cls, varies: tuple[str, ...]) -> tuple[str, ...]:
@@ -179,6 +159,43 @@ class Profile(Setting):
             except re.error as error:
                 raise ValueError(f"'{each}' is no regular expression: {error}") from None
         return varies
+
+    @property
+    def release(self) -> str:
+        """Of the program; empty: nobody knows, as it is not installed here."""
+        return self.packages[0].partition("==")[2] if self.packages else ""
+
+    @property
+    def label(self) -> str:
+        """Name and release, as results and receipts tell them."""
+        return f"{self.name} {self.release}".strip()
+
+    def pick(self, release: str) -> Profile:
+        """The same program in another release. Raises ProfileError."""
+        if not self.packages:
+            raise ProfileError(f"{self.name} has no packages, so it has no releases: leave out '@{release}'")
+        name, _, _ = self.packages[0].partition("==")
+        try:
+            # npm would take the newest of a series, and the results would not say which.
+            whole = len(Version(release).release) >= 3 or not name.startswith(npm.PREFIX)
+        except InvalidVersion:
+            whole = False
+        if not whole:
+            raise ProfileError(f"'{release}' is no whole version, as 2.0.4 is")
+        return self.model_copy(update={"packages": (f"{name}=={release}", *self.packages[1:])})
+
+    def warn(self) -> str:
+        """What is to be known before its release is played; empty: nothing."""
+        if not (self.tried and self.release):
+            return ""
+        lowest, highest = self.tried
+        how = "older" if Version(self.release) < Version(lowest) else "newer"
+        if how == "newer" and Version(self.release) <= Version(highest):
+            return ""
+        return (
+            f"{self.name} {self.release} is {how} than any release tried with this profile ({lowest} to {highest}): "
+            "its options may differ"
+        )
 
     def list_reads(self) -> list[Path]:
         return [Path(self.folder, Path(each).expanduser()).resolve() for each in self.reads]
@@ -218,26 +235,9 @@ def _list_texts(table: str, part: Setting) -> Iterator[tuple[str, str]]:
         yield from ((f"{table}{name}.{key}", each) for key, each in texts.items())
 
 
-def locate(word: str) -> Path:
-    """The file of a profile: a path where it ends in `.toml`, else a name. Raises ProfileError."""
-    if word.endswith(".toml"):
-        return Path(word).absolute()
-    known = sorted(each.stem for each in SHIPPED.glob("*.toml"))
-    name, _, way = word.rpartition("+")
-    if name in known or name.endswith(".toml"):
-        raise ProfileError(
-            f"a memory comes to no program by '+{way}'; it does by {', '.join(f'+{each}' for each in _PARTS)}"
-        )
-    if word not in known:
-        near = difflib.get_close_matches(word, known, n=2)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"shipped are {', '.join(known)}"
-        raise ProfileError(f"there is no profile '{word}'; {hint} (or a path that ends in .toml)")
-    return SHIPPED / f"{word}.toml"
-
-
-def read(word: str) -> Profile:
-    """Raises ProfileError."""
-    file = locate(word)
+def read(name: str, release: str = "") -> Profile:
+    """A profile by name or path, with the release that it pins or another one. Raises ProfileError."""
+    file = locate(name)
     try:
         document = documents.read_toml(file, _LONGEST)
         if given := sorted({"name", "folder"} & document.keys()):
@@ -250,7 +250,7 @@ def read(word: str) -> Profile:
         place = ".".join(map(str, first["loc"])) or "the file"
         raise ProfileError(f"{file}: {place}: {first['msg'].removeprefix('Value error, ')}") from None
     _check(file, found)
-    return found
+    return found.pick(release) if release else found
 
 
 def _check(file: Path, profile: Profile) -> None:
@@ -310,16 +310,6 @@ def _find_wrong_name(key: str, text: str, profile: Profile) -> str:
         if name == "packages" and not profile.packages:
             return "${packages} stands for no folder, as `packages` is empty"
     return ""
-
-
-def split(word: str) -> tuple[str, Way]:
-    """The word of a profile, and how memory comes to the program: `NAME+file+auto`, in any order; else by tools."""
-    parts = set[str]()
-    name, _, last = word.rpartition("+")
-    while name and last in _PARTS:
-        word, parts = name, parts.union(_PARTS[last])
-        name, _, last = word.rpartition("+")
-    return word, Way("tools" in parts or not parts, "file" in parts, "auto" in parts)
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:

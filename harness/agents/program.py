@@ -47,13 +47,17 @@ _COLOUR = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 def install(profile: Profile) -> Environment | None:
     """Installs the packages of a program in an environment of their own; None: it has none. Raises EnvironmentFault."""
     return _install(
-        profile.name, tuple(profiles.fill(each, {"cpu": profiles.name_processor()}) for each in profile.packages)
+        f"agent:{profile.name}@{profile.release}",
+        tuple(profiles.fill(each, {"cpu": profiles.name_processor()}) for each in profile.packages),
     )
 
 
 @cache
 def _install(name: str, packages: tuple[str, ...]) -> Environment | None:
-    return environments.provide(f"agent:{name}", packages, find(sys.executable)) if packages else None
+    if not packages:
+        return None
+    package, _, _ = packages[0].partition("==")
+    return environments.provide_release(name, package, packages, find(sys.executable))
 
 
 def is_there(profile: Profile, environment: Environment | None) -> bool:

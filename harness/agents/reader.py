@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from harness.adapter import Scope
-from harness.agents import auto_memory, memory, own_file, profile, program, review
+from harness.agents import asked, auto_memory, memory, own_file, profile, program, review
 from harness.agents.endpoint import Conversation
 from harness.agents.endpoint import serve as serve_model
 from harness.agents.memory import TrialMemory
@@ -28,7 +28,7 @@ from harness.machine import bubblewrap, command, extras, leftovers
 from harness.machine.command import Finished
 from harness.model.job import Job
 from harness.model.trial import ReadPolicy
-from harness.play.readers import AskMemory, Context, Outcome, ReaderError
+from harness.play.readers import AskMemory, Context, InstallError, Outcome, ReaderError
 from harness.play.readers.chat import UNCONTAINED, describe_task, trace_value
 from harness.play.readers.tools import Line, Toolbox
 from harness.repo.checks import Work
@@ -66,8 +66,8 @@ class AgentReader:
             raise ReaderError(
                 "it needs a profile and a chat model: --reader agent:NAME (or agent:FILE.toml) --model NAME"
             )
-        word, self._way = profile.split(word)
-        self._profile = profile.read(word)
+        name, release, self._way = asked.split(word)
+        self._profile = profile.read(name, release)
         self._file = self._profile.name_file(self._way)
         if lack := self._profile.find_lack(self._way):
             raise ReaderError(lack)
@@ -81,7 +81,9 @@ class AgentReader:
         try:
             self._environment = program.install(self._profile)
             there = program.is_there(self._profile, self._environment)
-        except (EnvironmentFault, OSError) as error:
+        except EnvironmentFault as fault:
+            raise InstallError(str(fault)) from None
+        except OSError as error:
             raise ReaderError(str(error)) from None
         if not there:
             raise ReaderError(
@@ -91,13 +93,24 @@ class AgentReader:
         self._model = model
         self._carried: dict[Scope, Mapping[str, bytes]] = {}
 
+    @property
+    def program_label(self) -> str:
+        """Which it is, with its release."""
+        return self._profile.label
+
     @staticmethod
     def read_source(word: str) -> bytes:
         """What decides how a program is played, beside this file. Raises ProfileError."""
         ours = sorted(Path(__file__).parent.glob("*.py"))
-        word, _ = profile.split(word)
-        profile.read(word)
-        return profile.locate(word).read_bytes() + b"".join(each.read_bytes() for each in ours)
+        name, release, _ = asked.split(word)
+        profile.read(name, release)
+        return asked.locate(name).read_bytes() + b"".join(each.read_bytes() for each in ours)
+
+    @staticmethod
+    def warn(word: str) -> str:
+        """What is to be known before it is played; empty: nothing. Raises ProfileError."""
+        name, release, _ = asked.split(word)
+        return profile.read(name, release).warn()
 
     def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome:
         with closing(self.work_until_green(job, context, ask)) as rounds:
@@ -201,7 +214,7 @@ class AgentReader:
             told = f"{asked} ({program.name_files(sorted(talk.others))}), and {self._model} answered"
             why = "; ".join(filter(None, [why, told]))
         return ModelCall(
-            decision="", prompt="", outcome=outcome, why=why, model=f"{self._profile.name} with {self._model}"
+            decision="", prompt="", outcome=outcome, why=why, model=f"{self.program_label} with {self._model}"
         )
 
 

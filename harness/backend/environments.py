@@ -162,15 +162,18 @@ def is_version(python: str) -> bool:
 
 def _find_environment(spec: Spec) -> Environment:
     base = _find_base(spec)
-    needed = _list_requirements(spec, base)
+    packages = _list_packages(spec)
+    return provide_release(_name(spec), packages[0], _list_requirements(spec, packages, base), base, spec.lock)
+
+
+def provide_release(name: str, package: str, needed: tuple[str, ...], base: Interpreter, lock: str = "") -> Environment:
+    """As `provide`; where there is no such release of the first, the fault names some that `package` allows."""
     try:
-        return provide(_name(spec), needed, base, spec.lock)
+        return provide(name, needed, base, lock)
     except EnvironmentFault as fault:
         if not releases.is_unknown(needed[0], str(fault)):
             raise
-        raise EnvironmentFault(
-            f"{str(fault).rstrip('.')}; {releases.offer(_list_packages(spec)[0], base.path)}"
-        ) from None
+        raise EnvironmentFault(f"{str(fault).rstrip('.')}; {releases.offer(package, base.path)}") from None
 
 
 def provide(name: str, needed: tuple[str, ...], base: Interpreter, lock: str = "") -> Environment:
@@ -233,9 +236,9 @@ def _find_base(spec: Spec) -> Interpreter:
     return find(found.strip())
 
 
-def _list_requirements(spec: Spec, base: Interpreter) -> tuple[str, ...]:
+def _list_requirements(spec: Spec, packages: Sequence[str], base: Interpreter) -> tuple[str, ...]:
     """What the adapter declares, its own package at the release that was asked for."""
-    first, *rest = _list_packages(spec)
+    first, *rest = packages
     release, _ = split(spec.release)
     if first.startswith(npm.PREFIX):
         name, allowed = npm.read_requirement(first)

@@ -21,6 +21,7 @@ from harness.cli.common import (
     say,
     stop,
 )
+from harness.cli.reading import choose_reader
 from harness.machine import documents
 from harness.model.trial import (
     DEFAULT_BACKENDS,
@@ -277,26 +278,15 @@ def select(
 ) -> Selection:
     """What these options of `run` ask for. Raises RegistryError and ValueError for what makes no sense."""
     from harness.backend import interpreters, registry
-    from harness.gateway.chat.standin import STANDING_IN, WRITER
-    from harness.machine import extras
-    from harness.play import drills, readers
+    from harness.gateway.chat.standin import WRITER
+    from harness.play import drills
 
     writing = ""
     if writer != SCRIPTED:
         writing = model or (WRITER if chat == "stand-in" else "")
         _check_writer(writer, writing, chat, scenarios, write)
         model = "" if reader == SCRIPTED else model
-    if "@" in reader:
-        raise ValueError(f"--reader {reader}: name its model with --model")
-    label = name_reader(reader, model or (STANDING_IN.get(reader.partition(":")[0], "") if chat == "stand-in" else ""))
-    readers.digest(label)  # that it is there is known before anything is played
-    readers.find(label)
-    if rounds > 1 and not readers.can_correct(label):
-        raise ValueError(f"--rounds {rounds}: {reader} does a job once, agent:PROFILE until it is green")
-    if split_reader(label)[1] and not chat:
-        raise ValueError(f"--reader {reader} asks a chat model: --chat stand-in, model, or a folder of recordings")
-    if split_reader(label)[1] and extras.explain_missing(["openai"]):
-        raise ValueError(extras.explain_lack("openai", f"--reader {reader}"))
+    label = choose_reader(reader, model, chat, rounds)
     specs = interpreters.name_releases(map(registry.parse, _add_placebos(backends or DEFAULT_BACKENDS, reader)))
     if len({*drilled}) > 1 and "none" in drilled:
         raise ValueError("-d none plays no drill: leave it out, or the others")

@@ -141,14 +141,21 @@ SCRIPTED = "scripted"
 """The reader that follows fixed rules and understands every text; the writer that writes all that a story tells."""
 
 
+RELEASE = r"\d+(?:\.\d+)+(?:[-.]?[a-z][\w.-]*)?"
+"""Of an agent program, as a regular expression: 1.2.3 or 1.2.3-rc.4."""
+_WITH_RELEASE = re.compile(rf"agent:[^@]+@{RELEASE}(?:\+\w+)*(?=@)")
+
+
 def name_reader(name: str, model: str = "") -> str:
     """What a reader or writer is called wherever it stands beside results: `choice@MODEL`, if a chat model works for
-    it."""
-    return f"{name}@{model}" if model else name
+    it; `agent:codex@RELEASE@MODEL`."""
+    return f"{name}@{model}" if model or "@" in name else name
 
 
 def split_reader(label: str) -> tuple[str, str]:
-    """The reader or writer and its model; empty, if none works for it."""
+    """The reader or writer and its model; empty, if none works for it. A model's name may hold `@` itself."""
+    if found := _WITH_RELEASE.match(label):
+        return found[0], label[found.end() + 1 :]
     name, _, model = label.partition("@")
     return name, model
 

@@ -41,6 +41,10 @@ class ReaderError(ValueError):
     """A reader that nobody knows, or that is none: which, and what was probably meant. One line."""
 
 
+class InstallError(ReaderError):
+    """A reader whose program cannot be installed here. One line."""
+
+
 class BrokenReader(Exception):  # noqa: N818  no error of ours: it ends one trial, by the fault of the reader
     """A reader raised, or brought no outcome."""
 
@@ -203,6 +207,13 @@ def can_correct(label: str) -> bool:
     return hasattr(_find_kind(split_reader(label)[0])[0], "work_until_green")
 
 
+def warn(label: str) -> str:
+    """What is to be known before it plays; empty: nothing. Raises ReaderError."""
+    kind, word = _find_kind(split_reader(label)[0])
+    told = getattr(kind, "warn", None)
+    return str(told(word)) if word and told else ""
+
+
 @cache
 def digest(label: str) -> str:
     """Of the source of the reader's module, and of what its word stands for: another may decide otherwise.
@@ -245,4 +256,5 @@ def _find_kind(name: str) -> tuple[Callable[..., Reader], str]:
 
 def _explain_unmade(name: str, error: Exception) -> ReaderError:
     reason = str(error) if isinstance(error, ReaderError) else f"{type(error).__name__}: {error}"
-    return ReaderError(f"reader '{name}' cannot be made: {reason}")
+    kind = InstallError if isinstance(error, InstallError) else ReaderError
+    return kind(f"reader '{name}' cannot be made: {reason}")

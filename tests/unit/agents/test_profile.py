@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.agents import profile
-from harness.agents.profile import ProfileError
+from harness.agents import asked, profile
+from harness.agents.asked import ProfileError
 from harness.play import readers
 from harness.play.readers import ReaderError
 
@@ -41,29 +41,12 @@ def test_what_it_may_read_counts_from_its_folder(tmp_path: Path, monkeypatch: py
     assert found.list_reads() == [tmp_path / "agent.py", tmp_path / "me" / "bin"]
 
 
-@pytest.mark.parametrize(
-    ("word", "name", "ways"),
-    [
-        ("codex", "codex", "tools"),
-        ("codex+file", "codex", "file"),
-        ("./a+b.toml+both", "./a+b.toml", "file tools"),
-        ("codex+other", "codex+other", "tools"),
-        ("codex+auto", "codex", "auto"),
-        ("codex+tools+auto", "codex", "auto tools"),
-        ("codex+file+auto", "codex", "file auto"),
-        ("codex+auto+both", "codex", "file auto tools"),
-        ("+file", "+file", "tools"),
-    ],
-)
-def test_behind_a_plus_stands_how_memory_comes_to_it(word: str, name: str, ways: str) -> None:
-    given = ways.split()
-    assert profile.split(word) == (name, profile.Way("tools" in given, "file" in given, "auto" in given))
-
-
-@pytest.mark.parametrize("name", sorted(each.stem for each in profile.SHIPPED.glob("*.toml")))
+@pytest.mark.parametrize("name", sorted(each.stem for each in asked.SHIPPED.glob("*.toml")))
 def test_every_shipped_profile_is_sound(name: str) -> None:
     found = profile.read(name)
     assert found.name == name and (found.packages or "not run here" in found.about)
+    assert bool(found.packages) == bool(found.tried) and not found.warn(), "the pinned release lies in its range"
+    assert "${" not in found.label and found.label.startswith(name)
 
 
 @pytest.mark.parametrize(
@@ -117,6 +100,8 @@ def test_every_shipped_profile_is_sound(name: str) -> None:
             'stdin = "${goal}"\npackages = ["npm:agent==1", "mcp==2"]',
             "packages: Node packages stand beside no others",
         ),
+        ('stdin = "${goal}"', 'stdin = "${goal}"\ntried = ["2.0", "1.9"]', "tried: the lowest release stands first"),
+        ('stdin = "${goal}"', 'stdin = "${goal}"\ntried = ["1.0", "old"]', "tried: Invalid version: 'old'"),
         ('stdin = "${goal}"', 'stdin = "${goal}"\nvaries = ["("]', "varies: '(' is no regular expression: missing )"),
         (
             'stdin = "${goal}"',
@@ -148,6 +133,8 @@ def test_who_is_not_there_is_named_with_what_was_probably_meant(tmp_path: Path) 
     for word in ("codex+files", "./mine.toml+files"):
         with pytest.raises(ProfileError, match=r"by '\+files'; it does by \+tools, \+file, \+both, \+auto$"):
             profile.read(word)
+    with pytest.raises(ProfileError, match=r"the release stands before '\+file', as in codex@1\.2\.3\+file$"):
+        profile.read(*asked.split("codex+file@0.165.0")[:2])
     with pytest.raises(ProfileError, match="shipped are claude-code, codex, "):
         profile.read("xyz")
     with pytest.raises(ProfileError, match="cannot be read: No such file"):
@@ -169,6 +156,55 @@ def test_a_reader_of_a_bad_profile_is_one_line_and_another_text_is_another_reade
     readers.digest.cache_clear()
     assert readers.digest(f"agent:{write(tmp_path, GOOD + '#')}@m") != before
     assert readers.uses_salt("agent:xyz@m")
+
+
+@pytest.mark.parametrize(
+    ("first", "release", "packages"),
+    [
+        ("npm:agent-${cpu}==2.0.0", "1.9.3", ("npm:agent-${cpu}==1.9.3", "npm:node==1")),
+        ("npm:agent==2.0.0", "2.1.0-rc.1", ("npm:agent==2.1.0-rc.1", "npm:node==1")),
+        ("agent==2.0", "1.9", ("agent==1.9", "npm:node==1")),
+    ],
+)
+def test_another_release_is_played_with_all_else_as_it_was(
+    tmp_path: Path, first: str, release: str, packages: tuple[str, ...]
+) -> None:
+    beside = packages[1].removeprefix("" if first.startswith("npm:") else "npm:")
+    text = GOOD.replace("[memory]", f'packages = ["{first}", "{beside}"]\n[memory]')
+    pinned, found = (profile.read(write(tmp_path, text), each) for each in ("", release))
+    assert found == pinned.model_copy(update={"packages": (packages[0], beside)})
+    assert (found.release, found.label) == (release, f"mine {release}")
+
+
+@pytest.mark.parametrize("release", ["0.165", "1.0.0-nightly"])
+def test_a_release_is_a_whole_version_as_npm_would_take_any_of_a_series(release: str) -> None:
+    with pytest.raises(ProfileError, match=f"^'{release}' is no whole version, as 2.0.4 is$"):
+        profile.read("codex", release)
+
+
+def test_a_program_that_is_not_installed_here_has_no_releases() -> None:
+    with pytest.raises(ProfileError, match=r"^goose has no packages, so it has no releases: leave out '@1\.2\.3'$"):
+        profile.read("goose", "1.2.3")
+    assert profile.read("goose").label == "goose"
+
+
+@pytest.mark.parametrize(
+    ("release", "how"),
+    [
+        ("0.9.9", "older"),
+        ("1.0.0-rc.1", "older"),
+        ("1.0.0", ""),
+        ("1.10.0", ""),
+        ("1.10.1", "newer"),
+        ("2.0.0", "newer"),
+    ],
+)
+def test_a_release_that_was_not_tried_is_played_with_a_warning(tmp_path: Path, release: str, how: str) -> None:
+    text = GOOD.replace("[memory]", 'packages = ["npm:agent==1.2.0"]\n[memory]')
+    file = write(tmp_path, text.replace("[memory]", 'tried = ["1.0.0", "1.10.0"]\n[memory]'))
+    said = f"mine {release} is {how} than any release tried with this profile (1.0.0 to 1.10.0): its options may differ"
+    assert readers.warn(f"agent:{file}@{release}+file@model") == (said if how else "")
+    assert not profile.read(write(tmp_path, text), release).warn(), "nobody said what was tried"
 
 
 def test_names_are_filled_in(tmp_path: Path) -> None:
