@@ -14,11 +14,10 @@ from datetime import datetime
 from pathlib import Path
 
 from benchmarks.results.__main__ import Table
-from harness.agents import profile
 from harness.log.events import Worked
 from harness.log.folder import Folder
 from harness.model.results import Results
-from harness.model.trial import Measured, split_reader
+from harness.model.trial import Measured
 
 COLUMNS = (
     "program", "right with the best memory", "right with a stale one", "right without", "jobs that it ended by itself",
@@ -47,8 +46,7 @@ def tabulate(runs: Sequence[Folder]) -> Table:
 
 def describe(run: Folder, results: Results) -> Iterator[str]:
     """In the order of COLUMNS."""
-    used = profile.read(split_reader(results.run.conditions.reader)[0].partition(":")[2])
-    yield f"{used.name} {used.packages[0].partition('==')[2]}"
+    yield " and ".join(results.run.programs)
 
     def add(name: str | None) -> str:
         own = [each.measures["decisions_right"] for each in results.cells if each.backend == name]

@@ -93,11 +93,6 @@ class AgentReader:
         self._model = model
         self._carried: dict[Scope, Mapping[str, bytes]] = {}
 
-    @property
-    def program_label(self) -> str:
-        """Which it is, with its release."""
-        return self._profile.label
-
     @staticmethod
     def read_source(word: str) -> bytes:
         """What decides how a program is played, beside this file. Raises ProfileError."""
@@ -111,6 +106,12 @@ class AgentReader:
         """What is to be known before it is played; empty: nothing. Raises ProfileError."""
         name, release, _ = asked.split(word)
         return profile.read(name, release).warn()
+
+    @staticmethod
+    def name_program(word: str) -> str:
+        """The program with its release. Raises ProfileError."""
+        name, release, _ = asked.split(word)
+        return profile.read(name, release).label
 
     def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome:
         with closing(self.work_until_green(job, context, ask)) as rounds:
@@ -214,7 +215,7 @@ class AgentReader:
             told = f"{asked} ({program.name_files(sorted(talk.others))}), and {self._model} answered"
             why = "; ".join(filter(None, [why, told]))
         return ModelCall(
-            decision="", prompt="", outcome=outcome, why=why, model=f"{self.program_label} with {self._model}"
+            decision="", prompt="", outcome=outcome, why=why, model=f"{self._profile.label} with {self._model}"
         )
 
 

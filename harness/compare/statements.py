@@ -91,6 +91,7 @@ def score_run(folder: Folder, show: Show[S], processes: int = 1) -> tuple[Result
             checks_contained=file.checks_contained,
             reused=file.reused,
             prices=file.prices,
+            programs=tuple(sorted({log.opened.digests.get("program", "") for log in played.values()} - {""})),
             unsealed=sum(log.unsealed for log in played.values()) + sum(each.unsealed for each in drilled.values()),
             problems=(*problems, *unread, *broken.problems([*cells, *(each.cell for each in drilled.values())])),
         ),

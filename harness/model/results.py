@@ -250,6 +250,7 @@ class Run(Model):
         unsealed: Closed logs without a seal.
         reused: Trials that an earlier run played -> the day on which it did, of which their timings are, too.
         prices: Of the tokens of chat models, as they were given to the run.
+        programs: The agent programs that did the jobs, each with its release.
     """
 
     id: str
@@ -271,6 +272,7 @@ class Run(Model):
     unsealed: int = 0
     reused: Mapping[str, date] = {}
     prices: Prices | None = Field(None, exclude_if=lambda prices: prices is None)
+    programs: tuple[str, ...] = Field((), exclude_if=lambda programs: not programs)
 
 
 def count_reused(reused: Mapping[str, date], of: int) -> str:

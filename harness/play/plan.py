@@ -108,6 +108,7 @@ def make_part(trial: Trial, story: Story, backend: Backend | None, source: str, 
         "fixture": story.repo.digest,
         "noise": noise,
         "reader": readers.digest(trial.reader),
+        **({"program": program} if (program := readers.name_program(trial.reader)) else {}),
         **({"writer": writer.digest()} if trial.writer != SCRIPTED else {}),
     }
     if backend is not None:

@@ -147,9 +147,12 @@ def describe_conditions(results: Results) -> str:
     if not results.stories:
         return make_visible(f"Held fixed: k {conditions.k}, embedder {conditions.embedder}, seed {seeds}.{contained}")
     noise = " and ".join(str(n) for n in conditions.noise)
+    programs = results.run.programs
+    played = f" ({' and '.join(programs)})" if programs else ""
     return make_visible(
         f"Held fixed: k {conditions.k}, {conditions.budget:,} tokens of memory text ({conditions.tokens}), "
-        f"reader {conditions.reader}, {'' if conditions.writer == SCRIPTED else f'writer {conditions.writer}, '}"
+        f"reader {conditions.reader}{played}, "
+        f"{'' if conditions.writer == SCRIPTED else f'writer {conditions.writer}, '}"
         f"{FED[conditions.feed]}{', ' if FED[conditions.feed] else ''}"
         f"embedder {conditions.embedder}, write {conditions.headline_write}, read {conditions.headline_read}, "
         f"noise {conditions.headline_noise} of {noise} played, seed {seeds}{UNDATED if conditions.undated else ''}"

@@ -18,7 +18,7 @@ from datetime import datetime
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from harness import paths
 from harness.adapter import Hit, Scope, applies
@@ -209,8 +209,18 @@ def can_correct(label: str) -> bool:
 
 def warn(label: str) -> str:
     """What is to be known before it plays; empty: nothing. Raises ReaderError."""
+    return _ask_kind(label, "warn")
+
+
+@cache
+def name_program(label: str) -> str:
+    """The program that does the jobs for it, with its release; empty: none does. Raises ReaderError."""
+    return _ask_kind(label, "name_program")
+
+
+def _ask_kind(label: str, what: Literal["warn", "name_program"]) -> str:
     kind, word = _find_kind(split_reader(label)[0])
-    told = getattr(kind, "warn", None)
+    told = getattr(kind, what, None)
     return str(told(word)) if word and told else ""
 
 

@@ -182,6 +182,12 @@ def test_a_release_is_a_whole_version_as_npm_would_take_any_of_a_series(release:
         profile.read("codex", release)
 
 
+def test_a_log_says_which_release_did_the_jobs() -> None:
+    assert readers.name_program("agent:codex@0.165.0+file@m") == "codex 0.165.0"
+    assert readers.name_program("agent:codex@m") == profile.read("codex").label
+    assert not readers.name_program("scripted") and not readers.name_program("chat@m")
+
+
 def test_a_program_that_is_not_installed_here_has_no_releases() -> None:
     with pytest.raises(ProfileError, match=r"^goose has no packages, so it has no releases: leave out '@1\.2\.3'$"):
         profile.read("goose", "1.2.3")

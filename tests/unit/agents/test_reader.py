@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("mcp", reason="needs the extra mcp")
-from harness.agents import own_file, program
+from harness.agents import own_file, profile, program
 from harness.agents.reader import AgentReader
 from harness.compare import cost_model
 from harness.gateway.chat.client import Reply
@@ -581,6 +581,7 @@ def test_the_report_tells_each_step_how_the_program_ended_and_what_it_said_of_it
 ) -> None:
     hostile = ("bash", {"command": "echo '<script>alert(1)</script>'; printf '\\342\\200\\256'; exit 3"})
     log = play(story, tmp_path, hostile, first='gave_up = ["told: work"]')
+    assert log.opening.digests["program"] == profile.read("opencode").label, "as its label says here"
     page = "".join(map(str, Telling(View(Record(log), "model"), whole=False).sessions()))
     for said in (
         "what fake with fake did: 3 steps", "not end its job, acted: ended: by a limit of its own", "1 acted",

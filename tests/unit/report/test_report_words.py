@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from harness.model.results import Pooled
 from harness.model.trial import Interval
 from harness.report import words
+from tests.support.made_results import results
 
 
 @pytest.mark.parametrize(
@@ -94,3 +95,10 @@ def test_hidden_characters_become_visible() -> None:
 )
 def test_an_interval_keeps_every_digit_before_the_point(low: float, high: float, shown: str) -> None:
     assert words.format_interval(Interval(low=low, high=high, method="any")) == shown
+
+
+def test_what_was_held_fixed_names_the_release_of_an_agent_program() -> None:
+    made = results({"x": {"recall": [(1, 2)]}}, reader="agent:codex@m")
+    assert "reader agent:codex@m, " in words.describe_conditions(made)
+    run = made.run.model_copy(update={"programs": ("codex 0.171.0",)})
+    assert "reader agent:codex@m (codex 0.171.0), " in words.describe_conditions(made.model_copy(update={"run": run}))
