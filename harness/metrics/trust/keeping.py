@@ -231,10 +231,10 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "self_reachability", DRILL, "higher", "proportion",
         "sampled memories that a question of their own text brings within k, ten of a batch of 1,030 among them / "
-        "those acknowledged; look-alikes stand in sibling scopes, some of them with the very same text; five are asked "
-        "for behind a beginning with quotes, colons, operators, flags or brackets; one was written a minute before by "
-        "a clock ahead; a text without a letter or digit is counted apart",
-        partial(found_within, steps=("own", "syntax", "found at once"), needs=(), places=None), version=4,
+        "those acknowledged; look-alikes stand in sibling scopes, some of them with the very same text; six are asked "
+        "for behind a beginning with quotes, colons, operators, flags, brackets or lines; one was written a minute "
+        "before by a clock ahead; a text without a letter or digit is counted apart",
+        partial(found_within, steps=("own", "syntax", "found at once"), needs=(), places=None), version=5,
         label="memories found by their own text", otherwise="memories not found by their own text",
         column=columns.FOUND.at("unfound"),
     ),

@@ -227,6 +227,12 @@ def short_questions_answered(transcript: Transcript) -> Measure:
     return _count(view, (_came(view, "short", piece) for piece in terms), "nothing was acknowledged")
 
 
+def many_found_at_once(transcript: Transcript) -> Measure:
+    view = DrillView.of(transcript)
+    lockers = view.list_acknowledged(view.plan.of("locker"))
+    return _count(view, (_came(view, "many", piece) for piece in lockers), "nothing was acknowledged")
+
+
 def kept_through_days(transcript: Transcript) -> Measure:
     """Of what its own day showed. One that is missed once counts, whatever later days show."""
     view, cases = DrillView.of(transcript), list[Case]()
@@ -298,8 +304,8 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "history_tells_all_versions", KEEPING, "higher", "proportion",
         "texts of a memory changed twelve times, at last back to its second text, that its audit history brings, in "
-        "the same process and, where the store outlives one, in a later one / such texts", history_tells_all_versions,
-        version=2, verbatim=True,
+        "the same process, which asked for it before, and, where the store outlives one, after a compaction in a later "
+        "one / such texts", history_tells_all_versions, version=3, verbatim=True,
         label="earlier texts told by the history", otherwise="earlier texts missing from the history",
         column=columns.KEPT.at("fields"),
     ),
@@ -308,6 +314,13 @@ METRICS: tuple[TrustMetric, ...] = (
         "questions of one or two words that bring within k the one memory of the scope in which they stand / such "
         "questions about acknowledged memories", short_questions_answered, verbatim=True,
         label="short questions answered", otherwise="short questions not answered",
+        column=columns.FOUND.at("unfound"),
+    ),
+    trust(
+        "many_found_at_once", KEEPING, "higher", "proportion",
+        "memories that one question brings, of sixty that fit it alike and hold alone in their scope, when a hundred "
+        "are asked for / those acknowledged", many_found_at_once, verbatim=True,
+        label="memories found by a question for many", otherwise="memories missed by a question for many",
         column=columns.FOUND.at("unfound"),
     ),
     trust(

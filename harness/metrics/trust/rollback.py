@@ -357,12 +357,12 @@ METRICS: tuple[TrustMetric, ...] = (
         "marks_restored",
         "higher",
         "marks of six of one store, two of them made after the others were restored, as a text was changed again and "
-        "back, restored in another order than they were made in, one twice, partly by a later process, whose listing "
+        "back, restored in another order than they were made in, two twice, partly by a later process, whose listing "
         "is then, memory for memory, what it was at the mark, where a memory that was changed between them comes by "
         "its id as it came then, and where the history of a memory that was changed right before it, if there is one, "
         "tells each text that it told then / such marks",
         marks_restored,
-        version=4,
+        version=5,
         label="marks of several restored",
         otherwise="marks of several not restored",
         column=columns.KEPT.at("undone"),

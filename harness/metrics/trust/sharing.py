@@ -232,7 +232,11 @@ def stale(transcript: Transcript, step: str) -> Measure:
         if agents.finds("to be deleted", deed.piece, OTHER[deed.who])
         and agents.hides("both delete", deed.piece, deed.who)
     ]
-    there = [deed for deed in deleted if not agents.hides(step, deed.piece, OTHER[deed.who])]
+    there = [
+        deed
+        for deed in deleted
+        if not agents.hides(step, deed.piece, OTHER[deed.who]) or agents.sees(step, deed.piece.name, "get")
+    ]
     unanswered = sum(agents.unknown(step, deed.piece, OTHER[deed.who]) for deed in there)
     none = "no deletion took effect where it was acknowledged on a memory that the other had found"
     return agents.share(there, deleted, step, none=none, unanswered=unanswered)
@@ -341,16 +345,16 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "stale_after_other_deletes", DRILL, "lower", "proportion",
-        "memories that one process deleted and the other still finds at once / acknowledged deletions that the "
-        "deleting process confirms, of memories that the other had found", partial(stale, step="both delete"),
-        varies=_SOON, asks=(*ASKS, "forget"), version=2,
+        "memories that one process deleted and the other still finds, or reads by id, at once / acknowledged deletions "
+        "that the deleting process confirms, of memories that the other had found", partial(stale, step="both delete"),
+        varies=_SOON, asks=(*ASKS, "forget"), version=3,
         label="memories deleted by one process, found by the other at once", column=columns.DELETED.at("late"),
     ),
     trust(
         "stale_after_settling", DRILL, "lower", "proportion",
         "memories that one process deleted and the other still finds after settling / acknowledged deletions that the "
         "deleting process confirms, of memories that the other had found", partial(stale, step="deleted"),
-        asks=(*ASKS, "forget"), version=2,
+        asks=(*ASKS, "forget"), version=3,
         label="memories deleted by one process, still found by the other", column=columns.DELETED.at("served"),
     ),
     trust(

@@ -48,9 +48,9 @@ FEW = 5
 SYNTAX = (
     'I was told "it holds since May" and `nothing else`:', "note: path:line is known, see also: todo:",
     "Is it so OR NOT the same, AND has it NOT changed?", "-x --never -maybe ~so +so ^2 *?",
-    "(see [1], {2} or <3>) && !done ||",
+    "(see [1], {2} or <3>) && !done ||", "Good morning!\nOne more thing before lunch, you know best:\n",
 )  # fmt: skip
-"""How people begin a question, none of it in a memory: quotes, fields, operators, flags, brackets."""
+"""How people begin a question, none of it in a memory: quotes, fields, operators, flags, brackets, lines of its own."""
 STORED = ("answer", "look-alike", "odd", "note", "guarded", "plain", "bare", "alike")
 """What is written first, around a `blank`, which is not stored. `bare` has neither source nor confidence; an `edit` or
 `successor` comes for its twin."""
@@ -117,6 +117,9 @@ def plan(size: int, seed: int) -> Plan:
             writer.put(role, REWRITTEN[number], HOME, twin=twin.name, bare=bare)
         else:
             writer.add(role, family.answer, HOME, part, twin=twin.name, bare=bare)
+    # what holds on a branch has a successor there, and what a user was told one for all
+    writer.put("successor", f"{TWICE}, on this branch", NARROWER[-1], twin=first[-1].name)
+    writer.put("successor", f"{TWICE}, whoever you are", TWINS, twin=first[-2].name)
     parts = (replacing, revising, ending, ranking, repeating, deprecating, filtering, growing)
     after = (*(piece for part in parts for piece in part.plan(seed)), *bulk.plan(size))
     return Plan(pieces=(*writer.pieces, *after))
@@ -349,20 +352,24 @@ def _write_question(piece: Piece) -> str:
 
 
 def _revise(stage: DrillSession) -> list[Piece]:
-    """Updates and supersedes what was acknowledged; what was written in its place. Every other update is asked for by a
-    user of the repository, for whom the memory holds as for all."""
+    """Updates and supersedes what was acknowledged; what was written in its place."""
     changed = []
-    asker = replace(HOME, user="ana") if stage.supports("scope_user") else HOME
-    askers = {piece.name: asker for piece in stage.plan.of("edit")[1::2]}
     for piece in stage.plan.of("edit", "successor"):
         old = stage.ids.get(piece.twin or "", ())
         op: Op = "update" if piece.role == "edit" else "supersede"
         if not old or not stage.supports(op):
             continue
-        stage.change("revised", op, old, piece, askers.get(piece.name))
+        stage.change("revised", op, old, piece, _find_asker(stage, piece))
         changed.append(piece)
     stage.settle("revised")
     return changed
+
+
+def _find_asker(stage: DrillSession, piece: Piece) -> Scope:
+    """Where the old memory holds; every other time a user of the repository, for whom it holds as for all."""
+    old = stage.plan.by_name[piece.twin or ""].item.scope
+    turned = old == HOME and piece in stage.plan.of(piece.role)[1::2]
+    return replace(old, user="ana") if turned and stage.supports("scope_user") else old
 
 
 def _read_again(stage: DrillSession, step: str, changed: Sequence[Piece]) -> None:
@@ -371,7 +378,7 @@ def _read_again(stage: DrillSession, step: str, changed: Sequence[Piece]) -> Non
         read_back(stage, step, scope, [piece for piece in stage.plan.pieces if piece.item.scope == scope])
     _get(stage, step, changed)
     for piece in changed:
-        stage.recall(step, piece.item.text, HOME, about=[piece])
+        stage.recall(step, piece.item.text, piece.item.scope, about=[piece])
 
 
 DRILL = Drill("keeping", place=10, size=500, least=SMALLEST, needs=(), plan=plan, play=play)

@@ -1,4 +1,4 @@
-"""What the first time does not show: asked again, changed again, asked in a word, and asked on later days of the story.
+"""What the first time does not show: asked again, changed again, asked in a word, for many, and on later days.
 
 Every part has a scope of its own in the store of the drill of keeping; the days, which must not go back, a store.
 """
@@ -43,6 +43,9 @@ TERMS = (
     ("tarpaulin", "A tarpaulin is counted as a spare part in the export of the depot"),
     ("feature flags", "Feature flags are read once at the start and kept for the whole request"),
     ("webhook retries", "Webhook retries stop after the fifth and leave a line in the dead letters"),
+    ("Straßenmaß", "The Straßenmaß of a parcel is its longest side, and the carrier bills by it"),
+    ("İzmir", "İzmir has a depot of its own, whose stock is counted on Fridays"),
+    ("миграция", "миграция is what the old admin pages call a move between two depots"),
     ("", "The nightly report is mailed before the currency table is rebuilt"),
     ("", "Invoices are rounded line by line, the sum is never rounded"),
     ("", "Ask Brigid before the label printer gets another driver"),
@@ -52,7 +55,12 @@ TERMS = (
     ("", "Two people have to look at a change of the tax rules"),
     ("", "The sitemap is written by the worker and never by hand"),
 )
-"""The question of one or two words that is in a memory, in that of the first ones."""
+"""The question of one or two words that is in a memory, in that of the first ones; some have letters beyond
+ASCII, whose case is not folded alike everywhere."""
+LOCKERS = Scope(repo="storefront-lockers", org="acme")
+ALIKE, MANY = 60, 100
+"""Memories that fit one question alike, and how many are asked for: more than the usual pages of 10, 25 and 50."""
+WHICH = "Which lockers of the night shift are opened by a code?"
 
 
 def plan(seed: int) -> Iterator[Piece]:
@@ -72,6 +80,9 @@ def plan(seed: int) -> Iterator[Piece]:
     for number, (word, text) in enumerate(TERMS):
         item = Item(text, SHORT, WRITTEN, "project")
         yield Piece(f"term-{number}", "term" if word else "other term", item, query=word or None)
+    for number in range(1, ALIKE + 1):
+        text = f"Locker {number} of the night shift is opened by code {number * 7919 % 9973}"
+        yield Piece(f"locker-{number}", "locker", Item(text, LOCKERS, WRITTEN, "project"), query=WHICH)
     for day in AFTER:
         for number in range(1, FEW + 1):
             piece = _make_piece(f"day-{day}.{number}", f"day {day}", seed, DAYS)
@@ -98,13 +109,16 @@ def write(stage: DrillSession) -> None:
 
 
 def play(stage: DrillSession) -> None:
-    """Open before and after; between, the store is closed and reopened if it outlives its process."""
+    """Open before and after; between, the store is closed, compacted and reopened if it outlives its process."""
     _ask_again(stage)
     if stage.supports("update"):
         _tell_again(stage)
     _ask_shortly(stage)
+    _ask_for_many(stage)
     if stage.supports("update", "history", "persistent"):
         stage.close("history reopened")
+        if stage.supports("compact"):
+            stage.compact("history reopened")
         stage.open("history reopened")
         _tell_history(stage, "history reopened")
 
@@ -134,6 +148,8 @@ def _tell_again(stage: DrillSession) -> None:
     stage.remember("told", told)
     stage.settle("told")
     read_back(stage, "told", AGAIN, told)
+    if stage.supports("history"):
+        _tell_history(stage, "history before")
     for piece in stage.plan.of("retold"):
         if ids := stage.ids.get(piece.twin or ""):
             stage.change("retold", "update", ids, piece)
@@ -168,6 +184,13 @@ def _ask_shortly(stage: DrillSession) -> None:
     stage.settle("short")
     for piece in stage.plan.of("term"):
         stage.recall("short", piece.query or "", SHORT, about=[piece])
+
+
+def _ask_for_many(stage: DrillSession) -> None:
+    lockers = stage.plan.of("locker")
+    stage.remember("many", lockers)
+    stage.settle("many")
+    stage.recall("many", WHICH, LOCKERS, about=lockers, k=MANY)
 
 
 def play_days(stage: DrillSession) -> None:

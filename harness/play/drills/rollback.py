@@ -30,7 +30,8 @@ ORDER = (2, 4, 1, 3)
 """In which they are restored; behind the second the store is closed and reopened."""
 ANEW = (5, 6)
 """Marks that are made after these were restored."""
-RESTORED_AGAIN = {5: "restored 5", 4: "restored 4 again", 6: "restored 6"}
+RESTORED_AGAIN = {5: "restored 5", 4: "restored 4 again", 6: "restored 6", 3: "restored 3 again"}
+"""The third was restored by the same process, the fourth by the one before."""
 TAKEN, TOLD_AGAIN = "second 5", "told again"
 """What the restore of an earlier mark takes away, and is then stored again."""
 IN_ALL_MARKS, FORGOTTEN = "second 1", "restored without it "
@@ -245,7 +246,7 @@ def _mark_again(stage: DrillSession, marks: dict[int, str]) -> None:
             stage.call(step, "restore", marks[number])
             stage.settle(step)
             _look_at_marked(stage, step)
-            if number < ANEW[0]:
+            if number == ORDER[1]:
                 _tell_again(stage)
 
 

@@ -133,10 +133,17 @@ def _delete(stage: DrillSession) -> None:
     dropped = [[(who, piece) for piece in stage.plan.of(f"{OTHER[who]}-dropped")] for who in OTHER]
     for who, piece in filter(None, chain.from_iterable(zip_longest(*dropped))):
         _ask(stage, "to be deleted", [piece], OTHER[who])
+        _get(stage, "to be deleted", piece, OTHER[who])
         _forget(stage, "both delete", piece, who)
         for each in OTHER:
             _ask(stage, "both delete", [piece], each)
+        _get(stage, "both delete", piece, OTHER[who])
     _settle(stage, "deleted", [*stage.plan.of(*(f"{who}-dropped" for who in OTHER)), *stage.plan.of(*OTHER)[:KEPT]])
+
+
+def _get(stage: DrillSession, step: str, piece: Piece, who: str) -> None:
+    for name in stage.ids.get(piece.name, ())[:1] if stage.supports("get") else ():
+        stage.call(step, "get", piece.item.scope, name, about=[piece], who=who)
 
 
 def _split_batches(pieces: Sequence[Piece], draw: random.Random) -> Iterator[Sequence[Piece]]:

@@ -58,7 +58,7 @@ def test_a_mark_is_restored_twice_by_two_processes(sound: Transcript) -> None:
     compacted = ["closed", "compacted", "opened"]
     twice = ["remember", "restore", *compacted, "remember", "restore", "killed", "opened", "closed"]
     several = ["opened", *["remember", "snapshot"] * 4, "restore", "restore", "closed", "opened", "restore", "restore"]
-    anew = ["remember", "snapshot", "snapshot", "restore", "restore", "remember", "restore"]
+    anew = ["remember", "snapshot", "snapshot", "restore", "restore", "remember", "restore", "restore"]
     forgotten = ["forget", *["restore"] * 6]
     assert story == [*incident, *twice, *several, *anew, *forgotten, "closed"]
 
