@@ -35,13 +35,15 @@ OUT_OF_REACH: Mapping[str, str] = {
         (
             "NeverAbstains", "NeverAbstainsWithAFilter", "NeverAbstainsInAFile", "NeverAbstainsForAUser",
             "NeverAbstainsOfThePast", "DeletedTakePlaces", "PrefersTheSameBeginning", "PrefersTheNewestOfAFile",
-            "PrefersTheUsersOwn", "IndexesTheFirstChunk", "CutsLongQuestions",
+            "PrefersTheUsersOwn", "IndexesTheFirstChunk", "CutsLongQuestions", "BringsFive", "BringsTen",
+            "BringsTwenty", "BringsTwentyFive", "BringsThirty", "BringsFifty",
         ),
         "ranking: only membership by own text is judged"),
     **dict.fromkeys(
         (
             "CompactionDropsTheEnded", "CompactionLosesTheEnds", "CompactionDropsTheSnapshots",
-            "CompactionLosesTheKinds",
+            "CompactionLosesTheKinds", "CompactionLosesTheSources", "CompactionLosesTheConfidences",
+            "CompactionLosesTheDates", "CompactionLosesTheHistories", "CompactionLosesTheUsers",
         ),
         "sequences compact nothing",
     ),
@@ -76,7 +78,14 @@ OUT_OF_REACH: Mapping[str, str] = {
         ("DropsFullConfidence", "RoundsConfidence", "CutsCommitsAtForty", "TidiesSourcePaths", "StripsRootsOfPaths"),
         "sequences write short sources and confidences of two digits",
     ),
-    "ForgetsItsIndexAfterAWhile": "sequences write to a few scopes",
+    **dict.fromkeys(
+        (
+            "ForgetsItsIndexAfterAWhile", "NumbersScopesTo256", "NumbersScopesToAHundred", "LastScopesShareOne",
+            "OldScopesShareOne", "LosesOldScopes",
+        ),
+        "sequences write to a few scopes",
+    ),
+    "SuccessorStaysWithTheAsker": "sequences supersede from the scope that the successor names",
     **dict.fromkeys(
         (
             "FollowsOneOfAFile", "DeletesWhatMoved", "StopsAfterTheFirst", "WritesBesideTheOld", "ChangesTheSourceOnly",
@@ -84,7 +93,7 @@ OUT_OF_REACH: Mapping[str, str] = {
             "CountsMonthsAsWeeks", "LetsNothingThrough", "ForgetsWhatWaits", "DoubtsWhatIsNotRated",
             "ReplacesTheFirstFound", "ReplacesTheSameFile", "ReplacesAllAlike", "ReplacesNothing",
             "LooksUpForNothing", "ReplacesTheNewest", "ReplacesWhatIsFoundFirst", "MarksNothing", "MarksTheNewOne",
-            "DeletesInsteadOfMarking",
+            "DeletesInsteadOfMarking", "ReviewsNothing", "ReleasesAtTheNextSession", "ReleasesToItsOwnWords",
         ),
         "ways of writing: the store is sound, and sequences are nobody's memory",
     ),
@@ -160,7 +169,9 @@ OUT_OF_REACH: Mapping[str, str] = {
             "ForgetsTheScopeInstead", "KeepsTenVersions", "UpdatesBlendVectors", "FiltersTooLate", "ForgetsAllForNone",
             "CachesMisses", "KeepsThreeVersions", "MarksHoldTheDifference", "IgnoresShortQuestions", "PrunesAtNight",
             "FadesAfterAYear", "TidiesOnTheSecondDay", "SwallowsThrottling", "ReadsThroughARestore",
-            "KeepsUsersOutOfRepositories", "KeepsOrganisationsOutOfBranches",
+            "KeepsUsersOutOfRepositories", "KeepsOrganisationsOutOfBranches", "ReadsTheFirstLine", "ReadsTheLastLine",
+            "AsksInAscii", "ComparesInAscii", "FoldsQuestionsOnly", "FoldsTextsInAscii", "ReadsByIdUntilItWrites",
+            "TellsHistoryUntilItDeletes", "SwallowsTextsOfTheRepository",
         ),
         UNFOUND,
     ),

@@ -203,6 +203,35 @@ class DoubtsWhatIsNotRated(_Reviewed):
         return super().take(session, rated)
 
 
+class ReviewsNothing(_Reviewed):
+    """What a session is not sure of is written at once, as everything else."""
+
+    must = ("tokens_ingest",)
+
+    def take(self, session: Session, written: Sequence[Written]) -> Generator[Event, None, list[Written]]:
+        yield from ()
+        return list(written)
+
+
+class ReleasesAtTheNextSession(_Reviewed):
+    """What waits does so until the next session begins, whether anybody confirms it or not."""
+
+    must = ("tokens_ingest",)
+
+    def stands(self, waiting: Waiting, session: Session) -> bool:
+        return True
+
+
+class ReleasesToItsOwnWords(_Reviewed):
+    """A session that tells an unsure thing has told it: what it says confirms itself."""
+
+    must = ("tokens_ingest",)
+
+    def take(self, session: Session, written: Sequence[Written]) -> Generator[Event, None, list[Written]]:
+        taken = yield from super().take(session, written)
+        return [*taken, *self.release(lambda each: each.since == session.id)]
+
+
 # --- matched ---------------------------------------------------------------------------------------------------------
 
 

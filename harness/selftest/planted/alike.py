@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from sqlite3 import Row
 from typing import Any
 
 from harness.adapter import Ack, Item
@@ -149,3 +150,75 @@ class LosesWhatStandsOnABorder(Planted):
             for ack in acks[256::256]:
                 self.db.execute("DELETE FROM memories WHERE id = ? AND mark = 0", ack.ids)
             return acks
+
+
+# --- equal texts ------------------------------------------------------------------------------------------------------
+
+
+class _Swallowing(ReferenceMemory):
+    """Gives a text that is there already an id of its own, and no row, where it is taken for the same memory."""
+
+    def is_same(self, known: Row, item: Item) -> bool:
+        raise NotImplementedError
+
+    def add(self, item: Item, vector: bytes) -> Ack:
+        rows = self.db.execute("SELECT * FROM memories WHERE mark = 0 AND text = ?", [item.text]).fetchall()
+        ack = super().add(item, vector)
+        if any(self.is_same(row, item) for row in rows):
+            self.db.execute("DELETE FROM memories WHERE id = ? AND mark = 0", ack.ids)
+        return ack
+
+
+class SwallowsTextsOfOtherScopes(Planted):
+    """A text that another scope has told is taken for known, and not stored; told twice in one scope it is."""
+
+    must = ("writes_kept",)
+
+    class Memory(_Swallowing):
+        def is_same(self, known: Row, item: Item) -> bool:
+            return self.hit(known).scope != item.scope
+
+
+class SwallowsTextsOfOtherSources(Planted):
+    """A text that is told again in its scope by another source is known, and not stored."""
+
+    must = ("writes_kept",)
+
+    class Memory(_Swallowing):
+        def is_same(self, known: Row, item: Item) -> bool:
+            return self.hit(known).scope == item.scope and self.hit(known).source != item.source
+
+
+class SwallowsTextsOfTheRepository(Planted):
+    """A text that the repository knows is not stored for one of its users or branches."""
+
+    must = ("writes_kept",)
+
+    class Memory(_Swallowing):
+        def is_same(self, known: Row, item: Item) -> bool:
+            return bool(known["repo"] == item.scope.repo and known["user"] is None and item.scope.user)
+
+
+class EqualTextsShareTheirFields(Planted):
+    """Source and confidence belong to a text: whoever tells it last has told it everywhere."""
+
+    must = ("source_survives_writing",)
+
+    class Memory(ReferenceMemory):
+        def add(self, item: Item, vector: bytes) -> Ack:
+            source = self.columns(item, vector)["source"]
+            self.db.execute("UPDATE memories SET source = ? WHERE mark = 0 AND text = ?", [source, item.text])
+            return super().add(item, vector)
+
+
+class KeepsTheLastOfEqualTexts(Planted):
+    """A text stands once in a scope: told again, the later memory takes the place of the earlier one."""
+
+    must = ("writes_kept",)
+
+    class Memory(ReferenceMemory):
+        def add(self, item: Item, vector: bytes) -> Ack:
+            for hit in self.entries(item.scope):
+                if hit.text == item.text:
+                    self.db.execute("DELETE FROM memories WHERE id = ?", [hit.memory_id])
+            return super().add(item, vector)

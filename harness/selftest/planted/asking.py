@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from sqlite3 import Row
 
@@ -135,3 +136,110 @@ class ForgetsItsIndexAfterAWhile(Planted):
             last = f"SELECT {parts} FROM memories GROUP BY {parts} ORDER BY MAX(seq) DESC LIMIT 200"
             indexed = {Scope(**row) for row in self.db.execute(last)}
             return [hit for hit in super().recall_where(query, scope, k, at, where) if hit.scope in indexed]
+
+
+# --- a part of it -----------------------------------------------------------------------------------------------------
+
+
+class _Reading(ReferenceMemory):
+    """Asks something else than it is asked."""
+
+    def read(self, query: str) -> str:
+        raise NotImplementedError
+
+    def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
+        return super().recall_where(self.read(query), scope, k, at, where)
+
+
+class ReadsTheFirstLine(Planted):
+    """A question is one line: what follows it is not searched for."""
+
+    must = ("self_reachability",)
+
+    class Memory(_Reading):
+        def read(self, query: str) -> str:
+            return query.partition("\n")[0]
+
+
+class ReadsTheLastLine(Planted):
+    """Of a question, the last line is searched for; what stands before it is taken for a quotation."""
+
+    must = ("self_reachability",)
+
+    class Memory(_Reading):
+        def read(self, query: str) -> str:
+            return query.rstrip().rpartition("\n")[2]
+
+
+class ReadsTheFirstSentence(Planted):
+    """A question is one sentence: what follows it is not searched for."""
+
+    must = ("self_reachability",)
+
+    class Memory(_Reading):
+        def read(self, query: str) -> str:
+            return re.split(r"(?<=[.!?:])\s", query, maxsplit=1)[0]
+
+
+class CutsQuestionsAtFifty(Planted):
+    """Only the first fifty characters of a question are searched for."""
+
+    must = ("self_reachability",)
+
+    class Memory(_Reading):
+        def read(self, query: str) -> str:
+            return query[:50]
+
+
+# --- letters ----------------------------------------------------------------------------------------------------------
+
+
+class AsksInAscii(Planted):
+    """Letters beyond ASCII are dropped from a question."""
+
+    must = ("short_questions_answered",)
+
+    class Memory(_Reading):
+        def read(self, query: str) -> str:
+            return query.encode("ascii", "ignore").decode()
+
+
+class ComparesInAscii(Planted):
+    """Letters beyond ASCII are dropped from questions, and from texts before they are indexed."""
+
+    must = AsksInAscii.must
+
+    class Memory(AsksInAscii.Memory):
+        def ask(self, texts: Sequence[str]) -> list[list[float]]:
+            return super().ask([self.read(text) for text in texts])
+
+
+class _Folding(_Sieving):
+    """Looks for the words of a question, which are folded in another way than those of the texts."""
+
+    def fold(self, text: str) -> str:
+        """The words of a text."""
+        return text.lower()
+
+    def lets(self, row: Row, query: str, at: str) -> bool:
+        asked, told = query.casefold(), self.fold(row["text"])
+        return bool({*re.findall(r"\w+", asked)} & {*re.findall(r"\w+", told)})
+
+
+class FoldsQuestionsOnly(Planted):
+    """Words of questions are folded by Unicode, those of texts put into lower case: a sharp s is ss in one alone."""
+
+    must = AsksInAscii.must
+
+    class Memory(_Folding):
+        pass
+
+
+class FoldsTextsInAscii(Planted):
+    """Words of questions are folded by Unicode, those of texts by the database, which knows the case of ASCII alone."""
+
+    must = AsksInAscii.must
+
+    class Memory(_Folding):
+        def fold(self, text: str) -> str:
+            return "".join(each.lower() if each.isascii() else each for each in text)

@@ -133,3 +133,57 @@ class ForgottenHeirRevivesTheOld(Planted):
                     )
                 self.db.execute("DELETE FROM replaced WHERE heir = ?", [memory_id])
             return done
+
+
+# --- where a successor holds ------------------------------------------------------------------------------------------
+
+
+class SuccessorStaysWithTheOld(Planted):
+    """A successor is stored where what it supersedes held, whatever scope it names."""
+
+    must = ("scope_survives_supersede",)
+
+    class Memory(ReferenceMemory):
+        def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+            old = [self.hit(row).scope for name in memory_ids for row in self.visible(scope, name)]
+            return super().supersede(scope, memory_ids, replace(item, scope=next(filter(None, old), item.scope)))
+
+
+class SuccessorStaysWithTheAsker(Planted):
+    """A successor is stored where it was asked for, whatever scope it names."""
+
+    must = ("scope_survives_supersede",)
+
+    class Memory(ReferenceMemory):
+        def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+            return super().supersede(scope, memory_ids, replace(item, scope=scope))
+
+
+class SuccessorHoldsEverywhere(Planted):
+    """A successor has no scope at all."""
+
+    must = ("scope_survives_supersede",)
+
+    class Memory(ReferenceMemory):
+        def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+            return super().supersede(scope, memory_ids, replace(item, scope=Scope()))
+
+
+class SuccessorLosesTheUser(Planted):
+    """A successor of what was one user's is everybody's."""
+
+    must = ("broken_promises",)
+
+    class Memory(ReferenceMemory):
+        def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+            return super().supersede(scope, memory_ids, replace(item, scope=replace(item.scope, user=None)))
+
+
+class SuccessorLosesTheBranch(Planted):
+    """A successor of what was told on one branch holds on all of them."""
+
+    must = ("scope_survives_supersede",)
+
+    class Memory(ReferenceMemory):
+        def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
+            return super().supersede(scope, memory_ids, replace(item, scope=replace(item.scope, branch=None)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Any
+from typing import Any, ClassVar
 
 from adapters._base import moment
 from adapters.reference import connect
@@ -134,3 +134,49 @@ class RepeatsAHugeBatch(Planted):
             if len(items) > 500:
                 super().remember(items[:500])
             return acks
+
+
+class _CompactsBadly(Planted):
+    """Compaction copies the table, and does to the copy what `change` says."""
+
+    change: ClassVar[str]
+
+    def compact(self, space: Space) -> None:
+        with closing(connect(self.path(space))) as database:
+            database.execute(f"UPDATE memories SET {self.change}")
+        super().compact(space)
+
+
+class CompactionLosesTheSources(_CompactsBadly):
+    """Compaction copies the table, and leaves out the column of sources."""
+
+    must = ("restored_exactly",)
+    change = "source = NULL"
+
+
+class CompactionLosesTheConfidences(_CompactsBadly):
+    """Compaction copies the table, and leaves out the column of confidences."""
+
+    must = ("restored_exactly",)
+    change = "confidence = NULL"
+
+
+class CompactionLosesTheDates(_CompactsBadly):
+    """Compaction writes each memory anew, with the date on which it runs."""
+
+    must = ("restored_exactly",)
+    change = "at = '2026-03-02T00:00:00+00:00'"
+
+
+class CompactionLosesTheHistories(_CompactsBadly):
+    """Compaction keeps the text of each memory that is current, and drops those before it."""
+
+    must = ("history_tells_all_versions",)
+    change = "earlier = '[]'"
+
+
+class CompactionLosesTheUsers(_CompactsBadly):
+    """Compaction copies the table, and leaves out the column of users: what was one user's is everybody's."""
+
+    must = ("other_scopes_restored",)
+    change = "user = NULL"
