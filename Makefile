@@ -55,7 +55,7 @@ AS_A_PLACE := --config-settings editable_mode=compat
 UNCOMPILED := /(datasets|fontTools|kubernetes|matplotlib|mypyc?|pandas|pyarrow|setuptools|sklearn|sqlalchemy)/
 
 .PHONY: bench board bench-all bench-full bench-letta bench-local-model bench-mem0 bench-native bench-short bench-ways browser calibration chromium clean conform \
-  contained golden letta lint lock mutants sample selftest site slow speed static test test-all trend
+  contained golden letta lint lock mutants sample selftest site slow slow-e2e slow-unit speed static test test-all trend
 .DEFAULT_GOAL := bench
 
 .venv/.ready: requirements.lock installer.lock pyproject.toml
@@ -117,15 +117,16 @@ trend: .venv/.ready
 	@$(BIN)/coldwarm trend .cache/trend/latest --html .cache/trend/latest/trend.html
 
 # What passed is not played again until something changes that it reaches: COLDWARM_FRESH=1 make test plays all.
-test slow test-all: export COLDWARM_PROOFS := $(or $(COLDWARM_PROOFS),$(CURDIR)/.cache/proofs)
+test slow slow-unit slow-e2e test-all: export COLDWARM_PROOFS := $(or $(COLDWARM_PROOFS),$(CURDIR)/.cache/proofs)
 
 test: .venv/.ready
 	@echo "running the tests (some ten minutes on 2 cores the first time, then those that a change reaches; the slow ones: make slow)"
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(TESTS)
 
-# The longest are left to a fresh run, which is that of each night.
-slow: .venv/.ready
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --durations 25 -m "slow and not browser$(if $(FRESH),, and not nightly)"
+# The longest are left to a fresh run, which is that of each night. CI runs its halves side by side with other targets.
+slow slow-unit slow-e2e: .venv/.ready
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --durations 25 \
+	  -m "slow and not browser$(if $(FRESH),, and not nightly)" $(subst -,/,$(subst slow,tests,$@))
 
 test-all: .venv/.ready
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
