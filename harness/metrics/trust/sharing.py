@@ -101,7 +101,8 @@ class Agents(DrillView):
             if self.transcript.stored.get(name) != deed.line:
                 yield f"L{deed.line}"
             looks = [look.line for who in OTHER if (look := self.find_question(step, deed.piece, who))]
-            for line in (*listings, *looks) or (deed.line,):
+            reads = [look.line for look in self.looks(deed.piece.name, [step], ["get"])]
+            for line in (*listings, *looks, *reads) or (deed.line,):
                 yield self.transcript.receipt(line, name)
 
 

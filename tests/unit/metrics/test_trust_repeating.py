@@ -128,6 +128,12 @@ def test_of_a_short_question_only_its_own_memory_is_an_answer(tmp_path: Path) ->
     assert counted(repeating.short_questions_answered(told(tmp_path, terms, events))) == (1, 2, None)
 
 
+def test_one_question_for_many_counts_each_of_them(tmp_path: Path) -> None:
+    lockers = [piece(name, "locker") for name in "abc"]
+    events = [stored(*lockers, step="many"), look("many", lockers, *lockers[:2])]
+    assert counted(repeating.many_found_at_once(told(tmp_path, lockers, events))) == (2, 3, None)
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_one_call_forgets_half_of_a_batch_and_nothing_else(tmp_path: Path, fails: bool) -> None:
     batch = [piece(str(number), "bulk") for number in range(6)]

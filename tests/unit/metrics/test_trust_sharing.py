@@ -72,6 +72,9 @@ class Tape:
             self._call("recall", [name], [{"memory_id": "x", "text": "something else"}], who)
         return self
 
+    def reads(self, name: str, there: bool) -> Tape:
+        return self._call("get", [name], {"memory_id": name, "text": text(name)} if there else None, "a")
+
     def fails(self, *names: str, who: str = "a") -> Tape:
         fault = Fault(kind="crashed", op="recall", message="Error finding id")
         self.events += [Called(step=self.now, who=who, op="recall", about=(name,), fault=fault) for name in names]
@@ -287,6 +290,13 @@ def test_stale_hits_behind_a_deletion_by_the_other(tmp_path: Path) -> None:
     measures = tape.at("deleted").misses("ay", "axe").finds("bee", who="b").measures(tmp_path)
     assert counts(measures["stale_after_other_deletes"]) == (2, 3)
     assert counts(measures["stale_after_settling"]) == (1, 3)
+
+
+def test_what_the_other_reads_by_id_behind_a_deletion_is_stale(tmp_path: Path) -> None:
+    tape = both().at("to be deleted").finds("ay", "axe").at("both delete")
+    tape.forget("ay", who="b").misses("ay", who="b").misses("ay").reads("ay", there=True)
+    tape.forget("axe", who="b").misses("axe", who="b").misses("axe").reads("axe", there=False)
+    assert counts(tape.measures(tmp_path)["stale_after_other_deletes"]) == (1, 2)
 
 
 def test_a_look_for_the_deleted_that_is_missing_is_stale(tmp_path: Path) -> None:
