@@ -274,6 +274,7 @@ def test_the_work_of_a_processor_is_told_of_each_opening_and_closing(sound: Tran
                 "writes_kept",
                 "writes_listed",
                 "odd_texts_exact",
+                "many_found_at_once",
                 "self_reachability",
                 "own_text_first",
                 "batch_kept",
