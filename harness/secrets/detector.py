@@ -15,6 +15,7 @@ from ahocorasick_rs import AhoCorasick, Implementation, MatchKind
 
 from harness.log.redaction import FORMS, LEAST, WORD
 from harness.secrets import contexts, looks, views
+from harness.secrets.values import is_name
 from harness.text import encodings
 
 MARK = "{canary:%s}"
@@ -98,7 +99,7 @@ def _find(view: views.View) -> Iterator[tuple[int, int, bool]]:
     """Where a secret stands, and whether it is one wherever else it stands."""
     yield from ((*place, True) for place in looks.find(view.text))
     for start, end in contexts.find(view.text) if view.named else ():
-        yield start, end, not contexts.is_name(view.text[start:end])
+        yield start, end, not is_name(view.text[start:end])
 
 
 def _list_forms(secret: str) -> Iterator[str]:

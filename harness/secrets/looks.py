@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from ahocorasick_rs import AhoCorasick, MatchKind
 
 from harness.gateway.chat.normaliser import SECRETS
+from harness.secrets.values import is_random
 
 _OWN = (
     # models, and what is built on them
@@ -36,14 +37,14 @@ _WORDS = (
     "nfp_ nfc_ "
     "sbp_ fo1_ fm1a_ fm1r_ LTAI AKCp cmVmd ico- API- YCAJE YCM rnd_ vcp_ vck_ vci_ cfut_ cfat_ scw_ SCW phx_ "
     "EAAA EAAC EAAM EZAK EZTK key- live_ re_ p8e- ttpat_ secret_ pat_ st. mfa. eyJrIjoi ddp_ ddw_ akab- "
-    "infisical_ pypi- "
+    "infisical_ pypi- zpka_ cfk_ "
     "scauth_ together_ voyage- wandb_ cohere- render_ vercel_ supabase_ linear_ notion_ auth0_ okta_ 4b1d"
 ).split()
 """Heads that may begin a name: what follows them has no break, and a digit."""
 
 
 _HEADS = AhoCorasick([*_OWN, *_WORDS], matchkind=MatchKind.LeftmostLongest)
-_BEHIND = re.compile(r"[\w-]{16,2000}(?:[.~][\w-]{4,2000}){0,4}")
+_BEHIND = re.compile(r"[\w-]{16,2000}(?:[.~][\w-]{2,2000}){0,4}")
 _BEHIND_WORD = re.compile(r"(?=[A-Za-z]{0,200}\d)[A-Za-z0-9]{20,2000}[\w.~-]{0,2000}(?<![.-])")
 _SIGNS = ("sk-", "", "A", "AIza", "eyJ", "earer ")
 """What stands in each of SECRETS; its last one, a private key, is the first of these, and wants an end."""
@@ -57,6 +58,11 @@ _OTHER = (
     ),
     ("SSH2", r"---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----.*?(?:---- END[^\n]{0,60}|\Z)"),
     ("PuTTY", r"PuTTY-User-Key-File-.*?(?:Private-MAC: \w+|\Z)"),
+    ("OpenVPN", r"-----BEGIN OpenVPN Static key V1-----.*?(?:-----END OpenVPN Static key V1-----|\Z)"),
+    ("$ANSIBLE_VAULT", r"\$ANSIBLE_VAULT;[^\n]{3,40}(?:\s{1,40}[0-9a-f]{2,80}){1,2000}"),
+    ("prv", r"\b[xyzt]prv[1-9A-HJ-NP-Za-km-z]{100,112}\b"),
+    ("nsec1", r"\bnsec1[0-9a-z]{58}\b"),
+    ("WIF", r"\b[5KL][1-9A-HJ-NP-Za-km-z]{50,51}\b"),
     ("AGE-", r"AGE-SECRET-KEY-1[0-9A-Z]{20,80}"),
     ("A", r"\b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}"),
     ("A3-", r"\bA3-[A-Z0-9]{6}-[A-Z0-9]{5,11}(?:-[A-Z0-9]{5,6}){3,4}"),
@@ -70,11 +76,16 @@ _OTHER = (
     ("pat", r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{32,}"),
     ("atlasv1", r"\b[A-Za-z0-9]{14}\.atlasv1\.[\w-]{30,}"),
     ("v1.0-", r"\bv1\.0-[a-f0-9]{24}-[a-f0-9]{100,}"),
+    ("gAAAAA", r"\bgAAAAA[\w-]{60,4000}={0,2}"),
+    ("sl.", r"\bsl\.[\w-]{100,2000}"),
+    ("dp.", r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.(?:[\w-]{2,35}\.)?[A-Za-z0-9]{40,44}\b"),
+    ("amzn.mws.", r"\bamzn\.mws\.[\w-]{20,80}"),
     ("s.", r"\bs\.[A-Za-z0-9]{24}\b"),
     (".eyJ", r"(?:sk|pk)\.eyJ[\w.-]{20,}"),
     # of passwords what is kept in their place
     ("$", r"\$(?:1|2[abxy]|5|6|7|y|apr1|argon2(?:id|i|d)|scrypt|pbkdf2[\w-]{0,20})\$[^\s:\"'\\]{16,400}"),
     ("pbkdf2_", r"\bpbkdf2_sha\d{1,3}\$\d+\$[^\s:\"'\\]{16,400}"),
+    (":", r"\b(?:scrypt|pbkdf2):[\w:]{3,30}\$[^\s:\"'\\]{16,400}"),
     ("{", r"\{(?:S?SHA|S?MD5|CRYPT)\d{0,3}\}[\w+/=$.]{16,400}"),
     ("SCRAM-SHA-", r"SCRAM-SHA-\d{1,3}\$\d+:[^\s\"'\\]{16,400}"),
     # one that has breaks, or that only its length and its letters tell from a name
@@ -113,6 +124,13 @@ _IDS = re.compile(
 _LINKS = (
     re.compile(r"hooks\.slack(?:-gov)?\.com/((?:services|workflows|triggers)/[\w/-]{8,200})"),
     re.compile(r"api\.telegram\.org/(?:file/)?bot([\w:-]{10,200})"),
+    # an address for one person
+    re.compile(
+        r"/(?:[a-z]{0,12}[-_]?)(?:reset|magic|invite|verify|confirm|activate|signin)(?:[-_][a-z]{1,12})?/(?:[A-Za-z0-9]{1,8}/)?"
+        r"((?=[\w-]{0,100}\d)[\w-]{20,200})"
+    ),
+    re.compile(r"(?:infura|alchemy|quiknode|ankr)[\w.-]{0,60}/(?:[\w-]{1,20}/){0,3}([\w-]{24,100})"),
+    re.compile(r"/private-([0-9a-f]{16,64})/"),
     re.compile(r"maker\.ifttt\.com/[^\s\"'<>\\]{0,100}/key/([\w-]{10,100})"),
     # what signs or opens a link
     re.compile(
@@ -143,7 +161,7 @@ def find(text: str) -> Iterator[tuple[int, int]]:
         if _is_random(found[1]) and not _IDS.match(found[0]):
             yield found.span()
     yield from _find_last_rows(text)
-    if "://" in text:
+    if "://" in text or "?" in text:
         yield from _find_links(text)
 
 
@@ -180,4 +198,5 @@ def _find_links(text: str) -> Iterator[tuple[int, int]]:
 
 def _is_random(text: str) -> bool:
     digits = sum(letter.isdigit() for letter in text)
-    return digits > 2 and digits * 10 >= len(text) and text.lower() != text != text.upper()
+    several = digits > 2 and digits * 10 >= len(text) and text.lower() != text != text.upper()
+    return several or is_random(text, 50)
