@@ -15,24 +15,24 @@ _LOGIN = r"([^\s@/\"']{4,100})[\"']?@"
 """One between a name and a host."""
 
 _OPTIONS = (
-    ("mysql mariadb", "-p[\"']?", ""),
-    ("sshpass 7z", "-p", "-p"),
-    ("zip unzip rar unrar", "-P|-h?p", "-P"),
-    ("mongo twine influx cqlsh snowsql nats vsql trino hydra rabbitmqadmin rdesktop ncftp useradd usermod", "", "-p"),
-    ("evil-winrm crackmapexec netexec impacket- unlock-keychain", "", "-p"),
-    ("sqlcmd bcp isql tsql mosquitto_ ipmitool vncviewer", "", "-P"),
-    ("ldapsearch ldapmodify ldapadd ldapdelete ldapwhoami ldappasswd add-generic-password", "", "-w|-s"),
-    ("redis-cli valkey-cli", "", "-a|--pass"),
+    ("mysql|mariadb", "-p[\"']?", ""),
+    ("sshpass|7z", "-p", "-p"),
+    ("zip|unzip|rar|unrar", "-P|-h?p", "-P"),
+    ("mongo|twine|influx|cqlsh|snowsql|nats|vsql|trino|hydra|rabbitmqadmin|rdesktop|ncftp|useradd|usermod", "", "-p"),
+    ("evil-winrm|crackmapexec|netexec|impacket-|unlock-keychain", "", "-p"),
+    ("sqlcmd|bcp|isql|tsql|mosquitto_|ipmitool|vncviewer", "", "-P"),
+    ("ldapsearch|ldapmodify|ldapadd|ldapdelete|ldapwhoami|ldappasswd|add-generic-password", "", "-w|-s"),
+    ("redis-cli|valkey-cli", "", "-a|--pass"),
     ("ssh-keygen", "", "-N|-P"),
-    ("snmpwalk snmpget snmpset", "", "-A"),
-    ("snmpwalk snmpget snmpset", "", "-X"),
+    ("snmpwalk|snmpget|snmpset", "", "-A"),
+    ("snmpwalk|snmpget|snmpset", "", "-X"),
     ("openssl enc", "", "-k|-K"),
     ("swaks", "", "-ap"),
     ("pdfto", "", "-upw|-opw"),
     ("curl", "", "--oauth2-bearer|--tlspassword"),
-    ("ffmpeg ffprobe ffplay", "", "-(?:de|en)cryption_key"),
+    ("ffmpeg|ffprobe|ffplay", "", "-(?:de|en)cryption_key"),
     ("gh secret set", "-b", "-b|--body"),
-    ("xfreerdp cmdkey psexec", "/p(?:ass)?:", ""),
+    ("xfreerdp|cmdkey|psexec", "/p(?:ass)?:", ""),
 )  # fmt: skip
 """How programs' names begin, their options that have a password right behind them, and those behind a space."""
 
@@ -79,10 +79,9 @@ _READERS = "|".join(
 def _list_options() -> Iterator[Pattern]:
     """A pattern for each row of _OPTIONS, with its programs as signs."""
     for programs, glued, spaced in _OPTIONS:
-        names = programs.split()
         ways = "|".join([*filter(None, [glued]), *([f"(?:{spaced})[ =]"] if spaced else [])])
-        begin = rf"(?:\b|_)(?:{'|'.join(names)})[\w.-]{{0,20}}"
-        yield pattern("|".join(names), begin, rf" (?:[^\n|;]{{0,300}}? )?(?:{ways})", _WORD)
+        begin = rf"\b(?:{programs})[\w.-]{{0,20}}"
+        yield pattern(programs, begin, rf" (?:[^\n|;]{{0,300}}? )?(?:{ways})", _WORD)
 
 
 def _list_arguments() -> Iterator[Pattern]:
@@ -125,14 +124,14 @@ PATTERNS = (
         r"\b(?:echo|printf)\b[^\n|]{0,20}? [\"']?([^\s\"'\\|$%](?:[^\s\"'\\|]|\\n){3,2000})[\"']?",
         rf" ?\| ?[^\n|]{{0,80}}(?:{_READERS})",
     ),
-    pattern("| chpasswd|| sudo chpasswd", r"[\"' ]\w{1,40}:", _REST, r"[\"']?[^\n|]{0,20}\| *(?:sudo )?chpasswd"),
+    pattern("chpasswd", r"[\"' ]\w{1,40}:", _REST, r"[\"']?[^\n|]{0,20}\| *(?:sudo )?chpasswd"),
     pattern("<<<", r"(?i)(?:password|passwd|secret|token|sudo -S|login)[^\n<]{0,80}<<< ?[\"']?([^\s\"'\\$<]{4,2000})"),
     # of services that keep secrets
     pattern("--value", r"(?:SecureString|keyvault secret|\bsecrets?\b)[^\n]{0,200}? --value[ =]", _WORD),
     pattern("securestring", r"--value[ =]", _WORD, r"[\"']?[^\n]{0,100}? --type SecureString"),
     pattern("securestring", r"\"SecureString\",\s{0,20}\"Value\":\s{0,4}\"([^\"\n]{4,4000})\""),
     pattern(
-        "set|add|put|create|store|write|update",
+        "password|passwd|secret|auth_token|authtoken|api_key|apikey|session_token|_auth",
         r"(?i)\b(?:set|add|put|create|store|write|update)\b[^\n|;]{0,60}?[ \"'/:._-](?:\w{0,30}[_-])?",
         r"(?:password|passwd|secret|auth_?token|api_?key|secret_access_key|session_token|_auth)[\"']?[ \t]+[\"']?",
         r"((?=[^\s\"'\\]{0,100}\d)(?![a-z]{2,20}\d{0,2}(?:\s|$))[^\s\"'\\=]{6,2000})",

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.secrets import assignments, calls, commands, headers, names, pairs, prose, tables
+from harness.secrets.patterns import Patterns
 from harness.secrets.values import is_plain
 
 _LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
-_PATTERNS = (*headers.PATTERNS, *commands.PATTERNS, *calls.PATTERNS)
+_PATTERNS = Patterns(*headers.PATTERNS, *commands.PATTERNS, *calls.PATTERNS)
 
 
 def find(text: str) -> Iterator[tuple[int, int]]:
     """Where a value stands that is a secret by what is before it."""
     lower = text.translate(_LOWER)
-    for each in _PATTERNS:
-        for found in each.find(text, lower):
-            if not is_plain(found[1]):
-                yield found.span(1)
+    for found in _PATTERNS.find(text, lower):
+        if not is_plain(found[1]):
+            yield found.span(1)
     yield from headers.find_cookies(text, lower)
     yield from pairs.find(text, lower)
     named = list(names.find(text, lower))
@@ -25,4 +25,4 @@ def find(text: str) -> Iterator[tuple[int, int]]:
         yield from assignments.find(text, name) if name.is_ascii else ()
         yield from prose.find_behind(text, name)
     yield from prose.find(text, lower)
-    yield from tables.find(text, named)
+    yield from tables.find(text, lower, named)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from harness.secrets.names import tell_kind
-from harness.secrets.patterns import pattern
+from harness.secrets.patterns import Patterns, pattern
 from harness.secrets.values import is_plain
 
-_PATTERNS = (
+_PATTERNS = Patterns(
     # <password>…</password>
     pattern(
         "</", r"<([\w:.-]{2,80})(?:\s[^<>]{0,200})?>\s{0,80}(?:<!\[CDATA\[)?([^<>\]]{3,2000}?)(?:\]\]>)?\s{0,80}</\1"
@@ -38,7 +38,10 @@ _PATTERNS = (
         r"(?m)^([\w.]{2,80})\n[^\n]{0,200}\binput_value=(?:\{[\"'][^\"'\n]{1,60}[\"']: )?[\"']([^\"'\n]{4,500})[\"']",
     ),
     # Go's %+v
-    pattern(":", r"[{ ](\w{0,40}(?:Password|Passwd|Secret|Token|Key|Pass)):([^\s{}\"']{4,500})(?=[ }])"),
+    pattern(
+        "password:|passwd:|secret:|token:|key:|pass:",
+        r"(?<=[{ ])(\w{0,40}(?:Password|Passwd|Secret|Token|Key|Pass)):([^\s{}\"']{4,500})(?=[ }])",
+    ),
 )
 _OTHER_NAMES = re.compile(r"(?i)(?:proxy-)?authorization|x-functions-key|sid|sessionid|\w*sess(?:ion|id)?|connect\.sid")
 """What also names a secret, where its value looks like one."""
@@ -47,10 +50,9 @@ _LONG = re.compile(r"(?=\S{0,200}\d)(?![0-9a-f]{8}-)[\w+/=.%-]{12,2000}")
 
 def find(text: str, lower: str) -> Iterator[tuple[int, int]]:
     """Where the values of secrets stand."""
-    for each in _PATTERNS:
-        for found in each.find(text, lower):
-            if _is_secret(found[1], found[2]):
-                yield found.span(2)
+    for found in _PATTERNS.find(text, lower):
+        if _is_secret(found[1], found[2]):
+            yield found.span(2)
 
 
 def _is_secret(name: str, value: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from harness.secrets.names import Name
-from harness.secrets.patterns import pattern
+from harness.secrets.patterns import Patterns, pattern
 from harness.secrets.values import is_mixed, is_name, is_plain, is_random, names_itself
 
 _SAID = re.compile(
@@ -33,7 +33,7 @@ _KIND_OF = re.compile(
 _CHARACTERS = re.compile(r"(?:0x)?[0-9a-f]{32,}|(?=[A-Z]*[2-7])[A-Z2-7]{16,}")
 """A key in hex or base32."""
 _END = re.compile(r"[ \t]*(?:\r?\n|\Z)")
-_PATTERNS = (
+_PATTERNS = Patterns(
     pattern(
         "mnemonic|seed|phrase",
         r"(?i)(?:\b|_)(?:mnemonic|seed(?:[ _-]?phrase)?|phrase)[\"']?(?: is)?\s{0,3}[=:]\s{0,3}[\"']?",
@@ -41,7 +41,7 @@ _PATTERNS = (
     ),
     pattern("mnemonic|seed|phrase|wallet", r"((?:\b\d{1,2}[.):] ?[a-z]{3,8}\s{1,4}){11,23}\d{1,2}[.):] ?[a-z]{3,8})\b"),
     pattern(
-        "code|otp|2fa",
+        " code| passcode|otp",
         r"(?i)\b(?:(?:verification|login|security|confirmation|2fa|mfa|one-time|sms) (?:pass)?code|otp)",
         r"(?: is|:) (\d{4,8})\b(?![.-]\d)",
     ),
@@ -52,7 +52,7 @@ _PATTERNS = (
     pattern("password", r"(?i)password from \S{4,100} to [\"'`]?((?=\S{0,40}\d)[^\s\"'`]{6,100})"),
     # who logs in, and a password
     pattern(
-        "log|cred|sign|zugang|account",
+        "login|log in|ing in|ged in|log-in|sign in|sign-in|creds|credentials|zugangsdaten|account",
         r"(?i)\b(?:log(?:ging|ged)?[ -]?in|sign(?:ing)?[ -]?in|credentials|creds|zugangsdaten|account)\b",
         r"[^\n:/]{0,12}?[: ] ?(?!https?:)[a-z][\w.@-]{1,40}(?: / |:|/)",
         r"((?=[^\s/]{0,60}\d)(?=[^\s/]{0,60}[A-Za-z])[^\s\"'`/,;<>()]{8,100})",
@@ -73,10 +73,9 @@ _CODE = re.compile(r"(?i)(?<![\w-])(?=[a-z-]{0,30}\d)[a-z0-9]{4,10}(?:-[a-z0-9]{
 
 def find(text: str, lower: str) -> Iterator[tuple[int, int]]:
     """Where codes, words of a wallet and logins stand."""
-    for each in _PATTERNS:
-        for found in each.find(text, lower):
-            if not is_plain(found[1]):
-                yield found.span(1)
+    for found in _PATTERNS.find(text, lower):
+        if not is_plain(found[1]):
+            yield found.span(1)
     for codes in _CODES.finditer(text) if "codes" in lower else ():
         yield from (code.span() for code in _CODE.finditer(text, *codes.span(1)))
 

@@ -32,7 +32,7 @@ class _Cell(NamedTuple):
     start: int
 
 
-def find(text: str, named: Iterable[Name]) -> Iterator[tuple[int, int]]:
+def find(text: str, lower: str, named: Iterable[Name]) -> Iterator[tuple[int, int]]:
     """Where the values of columns stand that are named like a secret."""
     until = 0
     for name in named:
@@ -42,8 +42,8 @@ def find(text: str, named: Iterable[Name]) -> Iterator[tuple[int, int]]:
             until = end
             if start or name.begin < _WIDEST:
                 yield from _find_columns(text, start, end)
-    yield from _find_inserted(text)
-    yield from _find_kept(text)
+    yield from _find_inserted(text) if "insert into" in lower else ()
+    yield from _find_kept(text) if "kind" in lower else ()
 
 
 def _find_end(text: str, at: int) -> int:

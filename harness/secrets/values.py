@@ -68,7 +68,7 @@ def is_odd(value: str) -> bool:
 
 def is_random(value: str, percent: int = 40) -> bool:
     """Whether its small letters, capitals and digits change too often for words: at so many of its characters."""
-    kinds = ["A" if each.isupper() else "a" if each.islower() else "0" for each in value if each.isalnum()]
+    kinds = ["A" if each.isupper() else "a" if each.islower() else "0" for each in value[:200] if each.isalnum()]
     changes = sum(one != other for one, other in pairwise(kinds))
     return set(kinds) == {"A", "a", "0"} and changes * 100 >= len(kinds) * percent
 
