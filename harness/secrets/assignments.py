@@ -14,8 +14,10 @@ _SIGN = re.compile(
     (?:[ \t][(\[][^()\[\]\n]{1,40}[)\]]|[ \t](?:for|of)[ \t]\S{1,40}?|\[\d{0,4}\])?
     [ \t]{0,20}
     (?::[ \t]{0,3}[&'A-Za-z_][\w.\[\]|<>&' ]{0,30}?[ \t]{0,3}(?==[^=]))?        # a type
-    (:=|=>|->|[?+|]{0,2}=(?!=)|:(?!:)\*{0,2}|\|\||\|(?![^\n|]{0,60}\}\})|(?<=["'`]),|(?<=["'`])[ \t]{0,3}\),?
-        |[!=]==?|\?\?|\?:|or(?=[ ]["'])|\{(?=["'])|[ \t](?=["']))\s{0,20}
+    (:=|=>|->|<-|[?+|]{0,2}=(?!=)|::?(?=[ \t])|:(?!:)\*{0,2}
+        |\|\||\|(?![^\n|]{0,60}\}\})|[!=]==?|\?\?|\?:|or(?=[ ]["'])|\{(?=["'])
+        |(?<=["'`]),|(?<=["'`])[ \t]{0,3}\),?|[ \t](?=["'])
+    )\s{0,20}
     """
 )
 """What stands between a name and its value."""
@@ -23,9 +25,9 @@ _COMPARED = ("==", "!=", "===", "!==")
 _ONLY_QUOTED = (*_COMPARED, "||", "??", "?:", "or", "{", " ", "\t")
 _WRAPPED = re.compile(
     r"""(?x)
-    (?:\[?(?:[\w.:]{0,20}(?:Secret|Secure|Password)\w{0,10}|Some|[Ss]tring|str|[Bb]ytes|atob|[\w.]{0,20}(?:b64|base64_?)_?decode
-        |Buffer\.from|sensitive)\()?
-    (?:string\(\d+\)[ ])?(?:@|[bBrRuUL]{1,2})?(?=["'`])
+    (?:\[?(?:[\w.:]{0,20}(?:Secret|Secure|Password)\w{0,10}|Some|[Ss]tring|str|[Bb]ytes|atob
+        |[\w.]{0,20}(?:b64|base64_?)_?decode|Buffer\.from|sensitive)\()?
+    (?:string\(\d+\)[ ]|\(string\)[ ](?:\(len=\d+\)[ ])?)?(?:[@\#]|[bBrRuUL]{1,2})?(?=["'`])
     """
 )
 """What may stand before a quoted value: a call that takes it as it is, a prefix of a string."""
@@ -38,16 +40,18 @@ _REST = re.compile(r"[ \t]*(?:[,;)}\]\"'`#&|<\\]|HTTP/|\n|\Z)")
 _GUTTER = r"(?:(?:[\w./-]{1,60}[:-])?L?\d{1,6}(?:[\t→:-]|[ ]?[|│]) ?|[\w./-]{1,60}:)?[ \t]*"
 """What a search or a listing puts before a line."""
 _LINE = re.compile(
-    rf"(?:^|\n|[;&?{{,])[ \t]*{_GUTTER}(?:[-+>*~][ \t]*)?"
-    r"(?:(?:export|set|setenv|setx|ENV|ARG|local|const|let|var|declare)[ \t]+)?(?:[\"'`\[]|\[\")?[\w.-]*\Z"
+    rf"(?:^|\n|[;&?{{,])[ \t]*{_GUTTER}(?:[-+>*~|│][ \t]*)?"
+    r"(?:(?:export|set|setenv|setx|ENV|ARG|local|const|let|var|declare)[ \t]+)?(?:[\"'`]|(?:env)?\[[\"']?)?[\w.-]*\Z"
 )
 _DIRECTIVE = re.compile(
     rf"(?:^|\n)[ \t]*{_GUTTER}(?:[-+>][ \t]*)?(?:enable[ \t]+)?"
-    r"((?:setx|setenv|ENV|set -\w+|(?:\w+ )?config set|CONFIG SET|npm set|#define|RequestHeader set|proxy_set_header)"
+    r"((?:setx|setenv|ENV|set -\w+|(?:\w+ )?config set|CONFIG SET|npm set|#define|RequestHeader set|proxy_set_header"
+    r"|SetEnv|fastcgi_param|\w+ env:set)"
     r"[ \t]+)?[\w.:/-]*\Z"
 )
 """What stands before the name that begins a line of settings, or of a command that sets one."""
 _SETTING = re.compile(r"[ \t]+([^\s\"'`,;<>]{4,500})(?:[ \t]*(?:\n|\Z|;)|[ \t]+/M\b)")
+_CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _WORD_BEFORE = re.compile(r"(?:[^\s,(] [\"']?|[?&=]|[\w-]=?[ =][\"'])\Z")
 """What stands before a word of a command, or of a text that says how to connect: no argument of a call."""
 _OPTION = re.compile(r"(?:(?<![\w-])--?|(?<=[ \t])/)[\w-]{0,40}\Z")
@@ -119,7 +123,7 @@ def _find_value(text: str, name: Name) -> tuple[int, int] | None:
 def _find_setting(text: str, name: Name, directive: re.Match[str]) -> tuple[int, int] | None:
     """A value without a sign before it, as `requirepass X` has it."""
     word = _SETTING.match(text, name.end)
-    if not word or is_plain(word[1]) or names_itself(word[1]):
+    if not word or is_plain(word[1]) or names_itself(word[1]) or _CONSTANT.fullmatch(word[1]):
         return None
     told = directive[1] or name.text.lower() in ("requirepass", "masterauth", "bindpw", "rootpw")
     return word.span(1) if told or _is_setting(word[1], name.kind) else None

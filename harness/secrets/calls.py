@@ -17,13 +17,19 @@ PATTERNS = (
     ),
     pattern("cred|auth|login", rf"(?i)\b(?:creds|credentials|auth|login)[\"']?\s?[=:]\s?[\[(]\s?{_USER}{_TEXT}"),
     pattern(
-        "connect|pdo|ftp",
-        r"(?:\b\w{0,20}[cC]onnect(?:ion)?|\bPDO|\bS?FTP(?:_TLS)?)\(\s{0,20}",
-        rf"(?:[\w.]{{1,40}}|[\"'][^\"'\n]{{1,200}}[\"']),\s{{0,20}}{_USER}{_TEXT}",
+        "connect|pdo|ftp|sequelize",
+        r"(?:\b\w{0,20}[cC]onnect(?:ion)?|\bPDO|\bSequelize|\bS?FTP(?:_TLS)?)\(\s{0,20}",
+        rf"(?:[\w.]{{1,40}}|[\"'][^\"'\n]{{1,200}}[\"']),\s{{0,20}}(?:\d{{2,5}},\s?)?{_USER}{_TEXT}",
     ),
     pattern("create_superuser|create_user", rf"\bcreate_(?:super)?user\({_USER}(?:{_USER})?{_TEXT}\)"),
     pattern("set_password(", rf"\bset_password\({_USER}{_USER}{_TEXT}"),
+    pattern("sp_", rf"\bsp_(?:addlogin|password) {_USER}{_TEXT}"),
     # a password or a key alone
+    pattern(
+        "password(|passphrase(|secret(|apikey(|token(",
+        r"\.(?:set_?|with_?)?(?i:(?:api|auth|access|client|secret)?_?(?:password|passphrase|secret|key|token))",
+        r"\([\"']((?=[^\"'\n]{0,200}\d)(?=[^\"'\n]{0,200}[A-Za-z])[^\s\"']{8,400})[\"']\)",
+    ),
     pattern(
         "password|passwd|pw(",
         r"\b\w{0,20}(?:set|make|hash|check|verify|generate|derive|encrypt)_?\w{0,20}(?i:password|passwd|pw)\w{0,10}",

@@ -19,7 +19,7 @@ _OPTIONS = (
     ("sshpass|7z", "-p", "-p"),
     ("zip|unzip|rar|unrar", "-P|-h?p", "-P"),
     ("mongo|twine|influx|cqlsh|snowsql|nats|vsql|trino|hydra|rabbitmqadmin|rdesktop|ncftp|useradd|usermod", "", "-p"),
-    ("evil-winrm|crackmapexec|netexec|impacket-|unlock-keychain", "", "-p"),
+    ("steghide|supabase|crackmapexec|netexec|impacket-|unlock-keychain", "", "-p"),
     ("sqlcmd|bcp|isql|tsql|mosquitto_|ipmitool|vncviewer", "", "-P"),
     ("ldapsearch|ldapmodify|ldapadd|ldapdelete|ldapwhoami|ldappasswd|add-generic-password", "", "-w|-s"),
     ("redis-cli|valkey-cli", "", "-a|--pass"),
@@ -45,6 +45,7 @@ _ARGUMENTS = (
     ("bw login", r" \S{1,80}@\S{1,80}"),
     ("bw unlock", r"(?: --raw)?"),
     ("rclone obscure", ""),
+    ("encrypt_string", ""),
     ("vault login", ""),
     ("vault operator unseal", ""),
     ("ngrok ", r"(?:authtoken|config add-authtoken)"),
@@ -57,7 +58,7 @@ _ARGUMENTS = (
     ("\\password", r" \w{1,60}"),
     ("snmp-server community", ""),
     ("crypto isakmp key", ""),
-    ("username", r" \S{1,60} (?:password|secret)(?: \d)?"),
+    ("username", r" \S{1,60} (?:password|secret)(?: \d)?(?=[ \t]+\S{0,100}\d)"),
     ("pre-shared-key", ""),
     ("plain-text-password-value", ""),
     ("requirepass", r"(?=[ \t]+[\"']?\S{0,100}[\d-])"),
@@ -99,6 +100,11 @@ PATTERNS = (
         r" (?:-p|-P)[ =]?",
         _WORD,
     ),
+    pattern(
+        " -p",
+        r"(?m)^(?![^\n]{0,100}(?:mysql|mariadb))[^\n|;]{0,300}? -u(?:ser(?:name)?)?[ =]?\S{1,80} -p[ =]?",
+        _WORD,
+    ),
     # a name and a secret in one
     pattern(
         "-u|--user|--proxy-user|--creds|http|-e|--cert",
@@ -125,7 +131,9 @@ PATTERNS = (
         rf" ?\| ?[^\n|]{{0,80}}(?:{_READERS})",
     ),
     pattern("chpasswd", r"[\"' ]\w{1,40}:", _REST, r"[\"']?[^\n|]{0,20}\| *(?:sudo )?chpasswd"),
-    pattern("<<<", r"(?i)(?:password|passwd|secret|token|sudo -S|login)[^\n<]{0,80}<<< ?[\"']?([^\s\"'\\$<]{4,2000})"),
+    pattern(
+        "<<<", r"(?i)(?:password|passwd|secret|token|sudo -S|login|kinit)[^\n<]{0,80}<<< ?[\"']?([^\s\"'\\$<]{4,2000})"
+    ),
     # of services that keep secrets
     pattern("--value", r"(?:SecureString|keyvault secret|\bsecrets?\b)[^\n]{0,200}? --value[ =]", _WORD),
     pattern("securestring", r"--value[ =]", _WORD, r"[\"']?[^\n]{0,100}? --type SecureString"),

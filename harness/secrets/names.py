@@ -38,7 +38,7 @@ _FOREIGN = tuple(
 """Other languages' words, which are a name alone; an underscore is a space."""
 _PASSWORD = re.compile(
     rf"\w*(?:{'|'.join(_PASSWORDS)})|{'|'.join(_WHOLE_PASSWORDS)}"
-    r"|(?:db|my|user|root|smtp|ftp|sql|admin|login|pg|mysql|require|store|key|ssh|vnc|ldap|rsync|sasl|become)pass"
+    r"|\w{0,10}(?:db|my|user|root|smtp|ftp|sql|admin|login|pg|mysql|require|store|key|ssh|vnc|ldap|rsync|sasl|become)pass"
 )
 _PASS = re.compile(r"(?<!BY)(?<!COM)(?<!TRES)(?<!SUR)PASS\Z")
 _OTHER = re.compile(r"(?:totp|otp|mfa|fa)seed|(?:backup|recovery)codes?|\w*privkey")

@@ -13,7 +13,8 @@ _SAID = re.compile(
     r"""(?x)
     ["'`*)\]]{0,3}
     (?:[ ](?:provided|given|below|is[ ]generated))?
-    (?:[ ](?:for|of|on|für|von|pour|para|per|от|voor|de|di)[ ][^\s:：]{1,60}(?:[ ](?!is\b|are\b)[\w-]{1,20})?)?
+    (?:[ ](?:admin|root|you[ ](?:need|want)|to[ ]use))?
+    (?:[ ](?:for|of|on|für|von|pour|para|per|от|для|voor|de|di)[ ][^\s:：]{1,60}(?:[ ](?!is\b|are\b)[\w-]{1,20})?)?
     (?:
         (?P<verb>[ ](?:is|was|are|to|from|ist|lautet|est|es|è|é|är|er|je)(?:[ ](?:now|still|set[ ]to))?:?[ ])
         |(?P<sign>[ ]?(?:は|是|为|為|는|은|[:：=→–—])[ ]{0,3}|[ ]-[ ])
@@ -24,10 +25,14 @@ _SAID = re.compile(
     """
 )
 """How a value follows the word for it."""
-_WITH = re.compile(r"(?i)\b(?:with|and|using|use|mit|und|avec|con|com|met)(?: (?:the|a|as))? \Z")
+_WITH = re.compile(
+    r"(?i)\b(?:(?:with|and|using|use|mit|und|avec|con|com|met)(?: (?:the|a|as))?"
+    r"|(?:user|username|login|benutzer|usuario|usuário|gebruiker|utilisateur) [\w.@-]{1,60},?) \Z"
+)
+_OWN = re.compile(r"(?i)\b(?:the|your|my|this|new) \Z")
 _KIND_OF = re.compile(
     r"(?i)(?:^|\n)[ \t>*#-]{0,8}"
-    r"(?:(?:new|current|old|admin|root|default|initial|temporary|generated|database|db|wifi|my) ){1,3}\Z"
+    r"(?:(?:the|das|le|la|new|current|old|admin|root|default|initial|temporary|generated|database|db|wifi|my) ){1,3}\Z"
 )
 """What stands before a password when it is alone in its line."""
 _CHARACTERS = re.compile(r"(?:0x)?[0-9a-f]{32,}|(?=[A-Z]*[2-7])[A-Z2-7]{16,}")
@@ -48,12 +53,13 @@ _PATTERNS = Patterns(
     pattern(
         "secret|key|2fa", r"(?i:secret|key|2fa)[^\n]{0,40}?: ((?=[A-Z ]{0,40}[2-7])(?:[A-Z2-7]{4} ){3,15}[A-Z2-7]{4})\b"
     ),
+    pattern("pin|code", r"\b(?:PIN|[Pp]in code|(?:[Dd]oor|[Gg]ate|[Aa]larm) code)(?: is|:)? (\d{4,8})\b"),
     pattern("password", r"(?i)password [^\n:]{0,60}:\s{1,6}([0-9a-f]{32})\b"),
     pattern("password", r"(?i)password from \S{4,100} to [\"'`]?((?=\S{0,40}\d)[^\s\"'`]{6,100})"),
     # who logs in, and a password
     pattern(
-        "login|log in|ing in|ged in|log-in|sign in|sign-in|creds|credentials|zugangsdaten|account",
-        r"(?i)\b(?:log(?:ging|ged)?[ -]?in|sign(?:ing)?[ -]?in|credentials|creds|zugangsdaten|account)\b",
+        "login|log in|ing in|ged in|log-in|sign in|sign-in|creds|credentials|zugang|account",
+        r"(?i)\b(?:log(?:ging|ged)?[ -]?in|sign(?:ing)?[ -]?in|credentials|creds|zugang(?:sdaten)?|account)\b",
         r"[^\n:/]{0,12}?[: ] ?(?!https?:)[a-z][\w.@-]{1,40}(?: / |:|/)",
         r"((?=[^\s/]{0,60}\d)(?=[^\s/]{0,60}[A-Za-z])[^\s\"'`/,;<>()]{8,100})",
     ),
@@ -82,7 +88,8 @@ def find(text: str, lower: str) -> Iterator[tuple[int, int]]:
 
 def find_behind(text: str, name: Name) -> Iterator[tuple[int, int]]:
     """Where the value stands that a sentence tells behind its name."""
-    said = _SAID.match(text, name.end) if name.kind else None
+    key = name.text.lower() == "key" and _OWN.search(text, max(0, name.begin - 10), name.begin)
+    said = _SAID.match(text, name.end) if name.kind or key else None
     if not said:
         return
     form = "quoted" if said["quoted"] else "bare"
@@ -97,7 +104,8 @@ def _is_told(text: str, name: Name, said: re.Match[str], value: str) -> bool:
     if name.kind != "password":
         return False
     if said["verb"]:
-        return bool(said["quoted"] or is_mixed(value) or re.fullmatch(r"\w+-\w+-[\w-]+", value))
+        told = said["quoted"] and said["verb"].strip(" :") not in ("to", "from")
+        return bool(told or is_mixed(value) or re.fullmatch(r"\w+-\w+-[\w-]+", value))
     before = text[max(0, name.begin - 40) : name.begin]
     if said["sign"]:
         return _is_behind_sign(name, before, value, ends=bool(_END.match(text, said.end())))
@@ -105,7 +113,8 @@ def _is_told(text: str, name: Name, said: re.Match[str], value: str) -> bool:
         return bool(
             is_mixed(value, 12) and not is_name(value) and re.fullmatch(r"\w+", value) and _END.match(text, said.end())
         )
-    return bool(_WITH.search(before) and (said["quoted"] or is_mixed(value)))
+    told = not name.is_ascii or _WITH.search(before)
+    return bool(told and (said["quoted"] or is_mixed(value)))
 
 
 def _is_behind_sign(name: Name, before: str, value: str, *, ends: bool) -> bool:

@@ -36,12 +36,10 @@ def find(text: str, lower: str, named: Iterable[Name]) -> Iterator[tuple[int, in
     """Where the values of columns stand that are named like a secret."""
     until = 0
     for name in named:
-        if name.begin >= until and name.kind:
-            start = text.rfind("\n", max(0, name.begin - _WIDEST), name.begin) + 1
-            end = _find_end(text, name.end)
-            until = end
-            if start or name.begin < _WIDEST:
-                yield from _find_columns(text, start, end)
+        start = text.rfind("\n", max(0, name.begin - _WIDEST), name.begin) + 1
+        if name.kind and name.begin >= until and (start or name.begin < _WIDEST):
+            places, until = _read_table(text, start, _find_end(text, name.end))
+            yield from places
     yield from _find_inserted(text) if "insert into" in lower else ()
     yield from _find_kept(text) if "kind" in lower else ()
 
@@ -51,19 +49,19 @@ def _find_end(text: str, at: int) -> int:
     return end if end >= 0 else min(len(text), at + _WIDEST)
 
 
-def _find_columns(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Under a line that may be a heading."""
+def _read_table(text: str, start: int, end: int) -> tuple[list[tuple[int, int]], int]:
+    """The secrets under a line that may be a heading, and where the table ends."""
     for separator in _SEPARATORS:
         heading = _split(text, start, end, separator)
         if len(heading) < 2 or not all(_NAME.fullmatch(cell.text) for cell in heading):
             continue
         kinds = [tell_kind(cell.text) for cell in heading]
         login = any(_LOGIN.fullmatch(cell.text) for cell in heading)
-        for row in _list_rows(text, end + 1, separator, len(heading)):
-            for kind, cell in zip(kinds, row, strict=True):
-                if kind and _is_secret(cell.text, kind, login=login):
-                    yield cell.start, cell.start + len(cell.text)
-        return
+        rows = list(_list_rows(text, end + 1, separator, len(heading)))
+        cells = [(kind, cell) for row in rows for kind, cell in zip(kinds, row, strict=True)]
+        secrets = [cell for kind, cell in cells if kind and _is_secret(cell.text, kind, login=login)]
+        return [(cell.start, cell.start + len(cell.text)) for cell in secrets], rows[-1][-1].start if rows else end
+    return [], end
 
 
 def _list_rows(text: str, at: int, separator: re.Pattern[str], cells: int) -> Iterator[list[_Cell]]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 _DEEPEST = 3
 """Escapes in escapes, and encodings in encodings, that are read."""
 _ESCAPE = re.compile(
-    r"\\u\{([0-9A-Fa-f]{1,6})\}|\\u00([0-9A-Fa-f]{2})|\\x([0-9A-Fa-f]{2})|%([0-9A-Fa-f]{2})|&#x([0-9A-Fa-f]{1,4});"
+    r"\\u\{([0-9A-Fa-f]{1,6})\}|\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})|%([0-9A-Fa-f]{2})|&#x([0-9A-Fa-f]{1,4});"
     r"|&#(\d{1,5});|\\([0-3][0-7]{2})|=([0-9A-F]{2})(?:(?==[0-9A-F\n])|(?<==[0-9A-F]{2}=[0-9A-F]{2}))|&(quot|apo"
     r"s|amp|lt|gt);|\\([nrt\"'\\/])|([=\\]\n[ \t]*|[\u200b-\u200d\u2060\ufeff\u00ad]"
     r"|(?:\x1b|\^\[)\[[0-9;]{0,20}m|[\"'][ \t]{0,3}(?:\+|\.{1,2}|\\\n)\s{0,20}[\"'])"
@@ -139,7 +139,7 @@ def _tell(found: re.Match[str]) -> str:
     if kind == 11:
         return ""
     code = int(inner, {6: 10, 7: 8}.get(kind, 16))
-    return chr(code) if code < 0x110000 else found[0][:1]
+    return chr(code) if code < 0xD800 or 0xDFFF < code < 0x110000 else found[0][:1]
 
 
 def _replace(view: View, pieces: list[tuple[int, int, str]]) -> View:

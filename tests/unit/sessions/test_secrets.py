@@ -127,6 +127,12 @@ TOKENS = (
     "AQ.Ab8{RANDOM:.40}",
     "access_token$production${RANDOM:.16}${HEX:.32}",
     "{{SSHA}}{BASED:.32}",
+    "glpat-{RANDOM:.27}.01.{RANDOM:.9}",
+    "gAAAAAB{RANDOM:.70}=",
+    "dp.st.prd.{RANDOM:.43}",
+    "scrypt:32768:8:1${RANDOM:.16}${HEX}",
+    "$ANSIBLE_VAULT;1.1;AES256\n{HEX}\n{HEX}",
+    "zpka_{HEX:.32}_{HEX:.8}",
     "SCRAM-SHA-256$4096:{BASED:.24}$x:y",
     "b3BlbnNzaC1rZXk{RANDOM:.40}\n{BASED}\n{RANDOM:.20}=",
 )

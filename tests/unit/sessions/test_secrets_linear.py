@@ -25,7 +25,15 @@ ATOMS = (
     "set password ", "identified by ", "auth('a', '", "cookies = {", "a:1:", "sk-", "ghp_", "eyJ", "eyJabcdefgh.",
     "xoxb-", "AKIA", "abc_", "$1$", "{SSHA}", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----\n",
     f"{'A' * 64}\n", "PuTTY-User-Key-File-", "name: a value: ", "value", "| a ", "|---", "+a\n", "1\ta\n", "12, ",
-    "0x41, ", "00000000: 4141  AA\n", "\u200b", "a,b\n", "the password is ",
+    "user,password\na,b\n", "| user | password |\n", "user\tpassword\n", "password is ", "password\n", "пароль: ",
+    "密码", "key: value\n", "passwords:\n  a: b\n", "echo a | sudo", "curl -u a -p ", "openssl enc -k ", "net use ",
+    "--value a ", "insert into a (password) values ", "('a', 'b'), ", "kind: Secret\ndata:\n  a: b\n",
+    "data:\n  a: b\n", "a\ninput_value='", "connect(a, 'b', ", "password = 'a' -> ", "password.a", ".password(",
+    "'a' == ", "codes: ", "codes: a1b2 ", "abcd-ef12 ", "1. lane ", "login a/", "user a on >", "WIFI:P:a",
+    "$ANSIBLE_VAULT;1.1;A\n", "\x1b[0m", "\\u0070", "'a' . ", "sess=a", "name=password\n\n", "USER a\nPASS ",
+    "the key ", "api key ", "https://a/reset/", "arn:aws:", "a.py:12: password", "variable \"a\" {", "<td>a</td>",
+    "{Password:a ", "assword\nsend ", "password from a to ", "0x41, ", "00000000: 4141  AA\n", "\u200b", "a,b\n",
+    "the password is ",
 )  # fmt: skip
 
 
