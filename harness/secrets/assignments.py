@@ -40,7 +40,7 @@ _REST = re.compile(r"[ \t]*(?:[,;)}\]\"'`#&|<\\]|HTTP/|\n|\Z)")
 _GUTTER = r"(?:(?:[\w./-]{1,60}[:-])?L?\d{1,6}(?:[\t→:-]|[ ]?[|│]) ?|[\w./-]{1,60}:)?[ \t]*"
 """What a search or a listing puts before a line."""
 _LINE = re.compile(
-    rf"(?:^|\n|[;&?{{,])[ \t]*{_GUTTER}(?:[-+>*~|│][ \t]*)?"
+    rf"(?:^|\n|[;&?{{,]|(?<=[\s(])(?=[\"'`]))[ \t]*{_GUTTER}(?:[-+>*~|│][ \t]*)?"
     r"(?:(?:export|set|setenv|setx|ENV|ARG|local|const|let|var|declare)[ \t]+)?(?:[\"'`]|(?:env)?\[[\"']?)?[\w.-]*\Z"
 )
 _DIRECTIVE = re.compile(
@@ -52,12 +52,14 @@ _DIRECTIVE = re.compile(
 """What stands before the name that begins a line of settings, or of a command that sets one."""
 _SETTING = re.compile(r"[ \t]+([^\s\"'`,;<>]{4,500})(?:[ \t]*(?:\n|\Z|;)|[ \t]+/M\b)")
 _CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
-_WORD_BEFORE = re.compile(r"(?:[^\s,(] [\"']?|[?&=]|[\w-]=?[ =][\"'])\Z")
+_WORD_BEFORE = re.compile(r"(?:[^\s,(] [\"']?|[?&=]|=[^\s,(]{1,20},|[\w-]=?[ =][\"'])\Z")
 """What stands before a word of a command, or of a text that says how to connect: no argument of a call."""
 _OPTION = re.compile(r"(?:(?<![\w-])--?|(?<=[ \t])/)[\w-]{0,40}\Z")
 _ADDRESS = re.compile(r"\barn:[\w:/-]*\Z")
 """What a cloud calls a secret by."""
-_ARGUMENT = re.compile(r"(?:[ \t]+|=|:(?=\S)|[\"'][ \t]*,?\s*)[\"']?([^\s\"'`,;<>-][^\s\"'`,;<>]{3,500})")
+_ARGUMENT = re.compile(
+    r"(?:[ \t]+|=|:(?=\S)|[\"'][ \t]*,\s*(?=[\"'])|[\"'][ \t]*)[\"']?([^\s\"'`,;<>-][^\s\"'`,;<>]{3,500})"
+)
 _SEVERAL = re.compile(
     r"""(?x)
     ["']?\s{0,3}(?::|=>?)\s{0,5}
@@ -125,7 +127,12 @@ def _find_setting(text: str, name: Name, directive: re.Match[str]) -> tuple[int,
     word = _SETTING.match(text, name.end)
     if not word or is_plain(word[1]) or names_itself(word[1]) or _CONSTANT.fullmatch(word[1]):
         return None
-    told = directive[1] or name.text.lower() in ("requirepass", "masterauth", "bindpw", "rootpw")
+    told = (directive[1] and name.kind != "short") or name.text.lower() in (
+        "requirepass",
+        "masterauth",
+        "bindpw",
+        "rootpw",
+    )
     return word.span(1) if told or _is_setting(word[1], name.kind) else None
 
 
@@ -143,7 +150,11 @@ def _is_quoted_secret(inner: str, sign: str, kind: str, *, directive: bool) -> b
         return False
     if sign in _COMPARED:
         return kind == "password" or is_odd(inner)
-    return not sign.isspace() or is_odd(inner) or (kind == "password" and not worded) or (directive and kind != "short")
+    if sign == "or":
+        return is_mixed(inner)
+    if sign.isspace():
+        return is_odd(inner) or (kind == "password" and (directive or not worded)) or (directive and is_mixed(inner))
+    return True
 
 
 def _find_bare(text: str, name: Name, sign: re.Match[str]) -> tuple[int, int] | None:

@@ -39,6 +39,7 @@ PATTERNS = (
     pattern("jwt", rf"\bjwt\.(?:sign|verify|encode|decode)\([^\n\"']{{1,80}}, ?{_TEXT}"),
     pattern("hmac", rf"\bhmac\.(?:new|digest)\({_TEXT}"),
     pattern("createhmac", rf"\bcreateHmac\([\"']\w{{1,20}}[\"'], ?{_TEXT}"),
+    pattern("wallet(|privatekeytoaccount(|from_key(", r"\b\w{6,20}\([\"']((?:0x)?[0-9a-f]{64})[\"']"),
     pattern("fernet(", rf"\bFernet\({_TEXT}"),
     pattern("cookieparser(", rf"\bcookieParser\({_TEXT}"),
     pattern("securestring", r"(?i)\bConvertTo-SecureString (?:-String )?[\"']([^\"'\n]{4,400})[\"']"),

@@ -27,6 +27,7 @@ _OPTIONS = (
     ("snmpwalk|snmpget|snmpset", "", "-A"),
     ("snmpwalk|snmpget|snmpset", "", "-X"),
     ("openssl enc", "", "-k|-K"),
+    ("caddy", "", "--plaintext"),
     ("swaks", "", "-ap"),
     ("pdfto", "", "-upw|-opw"),
     ("curl", "", "--oauth2-bearer|--tlspassword"),
@@ -46,6 +47,8 @@ _ARGUMENTS = (
     ("bw unlock", r"(?: --raw)?"),
     ("rclone obscure", ""),
     ("encrypt_string", ""),
+    ("openssl passwd", r"(?: -salt \S{1,40}| -\w{1,8}){0,4}"),
+    ("mkpasswd", r"(?: -\w \S{1,20}){0,3}"),
     ("vault login", ""),
     ("vault operator unseal", ""),
     ("ngrok ", r"(?:authtoken|config add-authtoken)"),
@@ -109,13 +112,13 @@ PATTERNS = (
     pattern(
         "-u|--user|--proxy-user|--creds|http|-e|--cert",
         r"(?<![\w-])(?:-[uU]|--user|--proxy-user|--username|--creds|--auth|(?<=https )-a|(?<=http )-a|-E|--cert|-u\w)",
-        r"[ =]?[\"']?(?!root:)[^\s:\"'%/=-]{1,100}[:%]((?!//)[^\s\"']{3,200})",
+        r"[ =]?[\"']?(?!root:)[^\s:\"'%/=-]{1,100}[:%]((?!//|\d{1,5}(?:\s|$))[^\s\"']{3,200})",
     ),
     pattern("lftp", r"\blftp [^\n]{0,60}?-u [\w.@-]{1,60},", _REST),
     pattern("sqlplus|dp |thin:|rman", r"(?:sqlplus|impdp|expdp|rman|thin:)[^\n]{0,40}?\b\w{1,40}/", _LOGIN),
     pattern("@", r"(?<![\w/.-])[A-Za-z]\w{1,30}/([^\s@/\"']{4,100})@[\w.-]{1,100}:\d{4,5}/\w"),
     pattern("exec|secretsdump", r"\b(?:psexec|wmiexec|smbexec|secretsdump)\S{0,4} [^\s:]{1,80}:[\"']?", _LOGIN),
-    pattern("on >", r"(?i)(?:\buser|setuser) \S{1,60} (?:[~&+@*\w-]{1,40} ){0,6}>", _REST),
+    pattern("on |setuser", r"(?i)(?:\buser|setuser) \S{1,60} (?:[~&+@*\w-]{1,40} ){0,6}[\"']?>", _REST),
     pattern("pass:", r"\bpass(?:in|out)?[ =]pass:([^\s\"'\\]{3,200})"),
     pattern("stats auth", r"\bstats auth \w{1,60}:", _REST),
     pattern("static:", r"\bstatic:[\w.@-]{1,60}:", _REST),
@@ -126,9 +129,9 @@ PATTERNS = (
     pattern("unseal", r"\bUnseal Key \d{1,2}: ([\w+/]{20,100}={0,2})"),
     # on the input
     pattern(
-        "echo|printf",
-        r"\b(?:echo|printf)\b[^\n|]{0,20}? [\"']?([^\s\"'\\|$%](?:[^\s\"'\\|]|\\n){3,2000})[\"']?",
-        rf" ?\| ?[^\n|]{{0,80}}(?:{_READERS})",
+        "echo|printf|yes ",
+        r"\b(?:echo|printf|yes)\b[^\n|]{0,20}? [\"']?([^\s\"'\\|$%](?:[^\s\"'\\|]|\\n){3,2000})",
+        rf"[\"']?(?:; ?echo [^\n|]{{0,60}})? ?\| ?[^\n|;]{{0,80}}(?:{_READERS})(?![\w-])",
     ),
     pattern("chpasswd", r"[\"' ]\w{1,40}:", _REST, r"[\"']?[^\n|]{0,20}\| *(?:sudo )?chpasswd"),
     pattern(
@@ -140,9 +143,10 @@ PATTERNS = (
     pattern("securestring", r"\"SecureString\",\s{0,20}\"Value\":\s{0,4}\"([^\"\n]{4,4000})\""),
     pattern(
         "password|passwd|secret|auth_token|authtoken|api_key|apikey|session_token|_auth",
-        r"(?i)\b(?:set|add|put|create|store|write|update)\b[^\n|;]{0,60}?[ \"'/:._-](?:\w{0,30}[_-])?",
+        r"(?i)\b(?:set|add|put|create|store|write|update)\b",
+        r"[^\n|;]{0,60}?[ \"'/:._-](?<!the )(?<!your )(?:\w{0,30}[_-])?",
         r"(?:password|passwd|secret|auth_?token|api_?key|secret_access_key|session_token|_auth)[\"']?[ \t]+[\"']?",
-        r"((?=[^\s\"'\\]{0,100}\d)(?![a-z]{2,20}\d{0,2}(?:\s|$))[^\s\"'\\=]{6,2000})",
+        r"((?=[^\s\"'\\]{0,100}\d)(?!polic|rule|hash)[^\s\"'\\=]{6,2000})",
     ),
     # SQL
     pattern(

@@ -23,6 +23,11 @@ _PATTERNS = Patterns(
     pattern("AGE-", r"AGE-SECRET-KEY-1[0-9A-Z]{20,80}"),
     # a private key without its head
     pattern(
+        "IBADANBg|IBAAKC|MHcCAQEE|MC4CAQAw",
+        r"\b(?:MII[\w+/]{2,5}IB(?:ADANBg|AAKC)|MHcCAQEE|MC4CAQAw)[A-Za-z0-9+/]{20,8000}={0,2}",
+        r"(?:\s{1,40}[A-Za-z0-9+/]{40,80})*(?:\s{1,40}[A-Za-z0-9+/]{4,80}={0,2})?",
+    ),
+    pattern(
         "b3BlbnNzaC1rZXk",
         r"b3BlbnNzaC1rZXk[A-Za-z0-9+/]{8,8000}={0,2}(?:\s{1,40}[A-Za-z0-9+/]{40,80})*(?:\s{1,40}[A-Za-z0-9+/]{4,80}=)?",
     ),

@@ -18,15 +18,15 @@ _PARTS = Patterns(
     # for one person
     pattern("/private-", r"/private-([0-9a-f]{16,64})/"),
     pattern(
-        "reset|magic|invite|verify|confirm|activate|signin",
-        r"/(?:[a-z]{0,12}[-_]?)(?:reset|magic|invite|verify|confirm|activate|signin)(?:[-_][a-z]{1,12})?/",
+        "reset|magic|invite|verify|confirm|activate|signin|unsubscribe",
+        r"/(?:[a-z]{0,12}[-_]?)(?:reset|magic|invite|verify|confirm|activate|signin|unsubscribe)(?:[-_][a-z]{1,12})?/",
         r"(?:\w{1,8}/)?((?=[\w-]{0,100}\d)[\w-]{20,200})",
     ),
     # what signs or opens a link
     pattern(
         "?|&|;",
         r"(?i)[?&;](?:x-amz-(?:signature|credential|security-token)|x-goog-(?:signature|credential)|sig|signature|sign",
-        r"|s|key|code|auth|pass|pwd|pw|jwt|sid|session|state|nonce|assertion|hmac|otp|ticket|invite|t|k|api[_-]?key",
+        r"|s|key|code|auth|pass|pwd|pw|jwt|sid|session|state|nonce|assertion|hmac|otp|magic|ticket|invite|t|k|api[_-]?key",
         r"|[\w-]{0,30}(?:token|secret|password)[\w-]{0,10})",
         r"=((?=[^\s\"'<>&#]{0,300}\d)[^\s\"'<>&#\\]{10,2000})",
     ),

@@ -17,7 +17,7 @@ _PASSWORDS = tuple(
     """.split()
 )
 """How a word of a password's name ends."""
-_WHOLE_PASSWORDS = tuple("pass pw pin psk requirepass masterauth bindpw rootpw senha heslo haslo jelszo".split())
+_WHOLE_PASSWORDS = tuple("pass pw psw pin psk requirepass masterauth bindpw rootpw senha heslo haslo jelszo".split())
 """A whole word of one."""
 _ENDS = (
     *_PASSWORDS,
@@ -57,6 +57,7 @@ _PLAIN_ENDS = frozenset(
     name names file files path paths dir folder ref id ids arn type types url uri endpoint length len size count limit
     ttl expires expiry expiration policy policies rule rules field fields header headers prefix suffix format hint min
     max reset store provider manager required enabled disabled regex pattern label title text message error errors
+    changed updated created expired at on
     status description version algorithm alg method usage scope scopes audience issuer env var rotation age strength
     validator budget timeout timeouts lifetime days hours minutes seconds rate hasher hashers mode backend backends
     cache encryption service host
@@ -123,11 +124,18 @@ def tell_kind(name: str) -> str:
         or (pieces[0] in _PLAIN_STARTS and len(pieces) > 1)
     ):
         return ""
-    if any(_PASSWORD.fullmatch(piece) for piece in pieces) or (name.isupper() and _PASS.search(name)):
+    if any(_PASSWORD.fullmatch(piece) for piece in [*filter(_is_no_verb, pieces), pieces[-1]]) or (
+        name.isupper() and _PASS.search(name)
+    ):
         return "password"
     if any(_is_of_secret(pieces, at, capital=name.isupper()) for at in range(len(pieces))):
         return "secret"
     return "short" if not set(pieces).isdisjoint(_SHORT) else ""
+
+
+def _is_no_verb(piece: str) -> bool:
+    """Whether it names a password also before another word: no `low_pass_filter`, no `pin_memory`."""
+    return piece not in ("pass", "pin")
 
 
 def _is_of_secret(pieces: list[str], at: int, *, capital: bool) -> bool:

@@ -46,13 +46,18 @@ _PATTERNS = Patterns(
     ),
     pattern("mnemonic|seed|phrase|wallet", r"((?:\b\d{1,2}[.):] ?[a-z]{3,8}\s{1,4}){11,23}\d{1,2}[.):] ?[a-z]{3,8})\b"),
     pattern(
-        " code| passcode|otp",
-        r"(?i)\b(?:(?:verification|login|security|confirmation|2fa|mfa|one-time|sms) (?:pass)?code|otp)",
-        r"(?: is|:) (\d{4,8})\b(?![.-]\d)",
+        " code|passcode|otp|one-time",
+        r"(?i)\b(?:(?:verification|login|security|confirmation|2fa|mfa|sms) code|passcode|one-time password|otp)",
+        r"(?: is|:)? (\d{6,8}|(?<=[:s] )\d{4,5})\b(?![.-]\d)",
     ),
+    pattern("your code", r"(?i)\byour code(?: is|:) (\d{6})\b"),
     pattern(
         "secret|key|2fa", r"(?i:secret|key|2fa)[^\n]{0,40}?: ((?=[A-Z ]{0,40}[2-7])(?:[A-Z2-7]{4} ){3,15}[A-Z2-7]{4})\b"
     ),
+    pattern(
+        "backup code|recovery code", r"(?i)(?:backup|recovery) code(?: is|:) ([a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){1,3})\b"
+    ),
+    pattern("password|passwort", r"(?im)passwor[dt]\b(?: is|:) ([a-z]{4}(?: [a-z]{4}){3})$"),
     pattern("pin|code", r"\b(?:PIN|[Pp]in code|(?:[Dd]oor|[Gg]ate|[Aa]larm) code)(?: is|:)? (\d{4,8})\b"),
     pattern("password", r"(?i)password [^\n:]{0,60}:\s{1,6}([0-9a-f]{32})\b"),
     pattern("password", r"(?i)password from \S{4,100} to [\"'`]?((?=\S{0,40}\d)[^\s\"'`]{6,100})"),

@@ -38,6 +38,8 @@ TOLD = (
     "curl -E client.pem:%s", "tool -u mira -p %s", "aws ssm put-parameter --name x --type SecureString --value %s",
     "a1 LOGIN m@example.com %s", "user on >%s ~* +@all", "USER mira\nPASS %s", "WIFI:T:WPA;S:Harbour;P:%s;;",
     'expect "Password:"\nsend "%s\\r"', "requirepass %s",
+    "openssl passwd -6 %s", "caddy hash-password --plaintext %s", "docker exec db psql -u mira -p %s",
+    "`password: %s`", 'echo "password: %s" > x.yml', "yes %s | passwd mira", "the secret key is %s",
     # requests
     'form-data; name="password"\r\n\r\n%s\r\n--x', '{"name": "Authorization", "value": "Bearer %s"}',
     "GET /login?password=%s HTTP/1.1", "Authorization: GenieKey %s", "https://example.com/reset-password/%sQxV83Zk",
@@ -60,7 +62,9 @@ PLAIN = (
     "--token-color: #1f2e3d;", "arn:aws:secretsmanager:us-east-1:1234:secret:prod/db-AbCdEf",
     "PASS: TestHarbour2 (0.02s)", 'password: {{ .Values.password | quote }}', "kernel_map[params_sig] = kernel_id",
     "#define X_PASSWORD 0xBA", "12 lines of code: 1234", "The code is 12 lines long.", "GPIO pin: 17",
-    "https://example.com/invite/team",
+    "https://example.com/invite/team", 'click.option("--password", prompt=True)', "docker run -u 1000:1000 img",
+    "low_pass_deg=ildeg", "echo hello | passwd-gen", "Your code is 1234 lines long", "update the password field2",
+    '#define OSSL_PARAM_MAC_KEY "mackey"', "| User | Password changed |\n|---|---|\n| mira | 2026-01-02 |",
 )  # fmt: skip
 BROKEN = ("\\u{d800}", "\\ud83d", "&#xDC00;")
 """What says half of a character."""
