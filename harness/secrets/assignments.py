@@ -50,6 +50,8 @@ _DIRECTIVE = re.compile(
     r"[ \t]+)?[\w.:/-]*\Z"
 )
 """What stands before the name that begins a line of settings, or of a command that sets one."""
+_DIRECTIVES = ("requirepass", "masterauth", "bindpw", "rootpw")
+"""Names that are settings of one program only."""
 _SETTING = re.compile(r"[ \t]+([^\s\"'`,;<>]{4,500})(?:[ \t]*(?:\n|\Z|;)|[ \t]+/M\b)")
 _CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _WORD_BEFORE = re.compile(r"(?:[^\s,(] [\"']?|[?&=]|=[^\s,(]{1,20},|[\w-]=?[ =][\"'])\Z")
@@ -96,7 +98,7 @@ def _find_listed(text: str, name: Name) -> Iterator[tuple[int, int]]:
         value = found[1]
         named = found[0][0] == ":" and not listed[1]
         looks_secret = is_mixed(value) if named else not several or re.search(r"[\d\W_]", value)
-        if (looks_secret if kind == "password" else is_odd(value)) and not is_plain(value):
+        if (looks_secret if kind == "password" else is_odd(value)) and not is_plain(value) and "://" not in value:
             yield found.span(1)
 
 
@@ -127,12 +129,7 @@ def _find_setting(text: str, name: Name, directive: re.Match[str]) -> tuple[int,
     word = _SETTING.match(text, name.end)
     if not word or is_plain(word[1]) or names_itself(word[1]) or _CONSTANT.fullmatch(word[1]):
         return None
-    told = (directive[1] and name.kind != "short") or name.text.lower() in (
-        "requirepass",
-        "masterauth",
-        "bindpw",
-        "rootpw",
-    )
+    told = (directive[1] and name.kind != "short") or name.text.lower() in _DIRECTIVES
     return word.span(1) if told or _is_setting(word[1], name.kind) else None
 
 

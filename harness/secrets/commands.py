@@ -66,7 +66,6 @@ _ARGUMENTS = (
     ("plain-text-password-value", ""),
     ("requirepass", r"(?=[ \t]+[\"']?\S{0,100}[\d-])"),
     ("masterauth", r"(?=[ \t]+[\"']?\S{0,100}[\d-])"),
-    ("auth", r"(?: \w{1,40})?(?=[ \t]+[\"']?\S{0,100}[\d-])"),
 )  # fmt: skip
 """How commands begin, and what else stands before their secret, when no option names it."""
 
@@ -118,7 +117,8 @@ PATTERNS = (
     pattern("sqlplus|dp |thin:|rman", r"(?:sqlplus|impdp|expdp|rman|thin:)[^\n]{0,40}?\b\w{1,40}/", _LOGIN),
     pattern("@", r"(?<![\w/.-])[A-Za-z]\w{1,30}/([^\s@/\"']{4,100})@[\w.-]{1,100}:\d{4,5}/\w"),
     pattern("exec|secretsdump", r"\b(?:psexec|wmiexec|smbexec|secretsdump)\S{0,4} [^\s:]{1,80}:[\"']?", _LOGIN),
-    pattern("on |setuser", r"(?i)(?:\buser|setuser) \S{1,60} (?:[~&+@*\w-]{1,40} ){0,6}[\"']?>", _REST),
+    pattern("on >|on '>|on \">|setuser", r"(?i)(?:\buser|setuser) \S{1,60} (?:[~&+@*\w-]{1,40} ){0,6}[\"']?>", _REST),
+    pattern("auth ", r"(?m)(?:^|redis-cli |> )AUTH (?:\w{1,40} )?", _WORD),
     pattern("pass:", r"\bpass(?:in|out)?[ =]pass:([^\s\"'\\]{3,200})"),
     pattern("stats auth", r"\bstats auth \w{1,60}:", _REST),
     pattern("static:", r"\bstatic:[\w.@-]{1,60}:", _REST),

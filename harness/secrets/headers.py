@@ -31,7 +31,7 @@ PATTERNS = (
         r"(?i)name=\"?[\w.\[\]-]{0,40}(?:password|passwd|pwd|secret|token|api_?key)[\w\]-]{0,10}\"?[\r\n]{2,4}([^\s]{3,500})",
     ),
     pattern('"kty', r"\"(?:d|p|q|dp|dq|qi|k)\"\s{0,5}:\s{0,5}\"([\w-]{20,2000})\""),
-    pattern("key", r"(?i)\w{0,20}key[\"']?\s?[:=]\s?[\"']?([A-Za-z0-9+/]{86}==)"),
+    pattern("key", r"(?i)key[\"']?\s?[:=]\s?[\"']?([A-Za-z0-9+/]{86}==)"),
     # logins in addresses
     pattern("://", r"[a-z]://[^\s/:@\"'<>]{0,100}:((?!\d{1,5}/)[^\s/@\"'<>]{3,500})@"),
     pattern(

@@ -71,7 +71,7 @@ _PATTERNS = Patterns(
     pattern("scrypt:", r"\bscrypt:[\d:]{3,30}\$[^\s:\"'\\]{16,400}"),
     pattern("pbkdf2:", r"\bpbkdf2:[\w:]{3,30}\$[^\s:\"'\\]{16,400}"),
     pattern("{", r"\{(?:S?SHA|S?MD5|CRYPT)\d{0,3}\}[\w+/=$.]{16,400}"),
-    pattern("*", r"(?<!\w)\*[0-9A-F]{40}\b"),
+    pattern("*", r"\*[0-9A-F]{40}\b"),
     pattern("md5", r"\bmd5[0-9a-f]{32}\b"),
     pattern("SCRAM-SHA-", r"SCRAM-SHA-\d{1,3}\$\d+:[^\s\"'\\]{16,400}"),
     # one that has breaks, or that only its length and its letters tell from a name

@@ -57,7 +57,7 @@ _PLAIN_ENDS = frozenset(
     name names file files path paths dir folder ref id ids arn type types url uri endpoint length len size count limit
     ttl expires expiry expiration policy policies rule rules field fields header headers prefix suffix format hint min
     max reset store provider manager required enabled disabled regex pattern label title text message error errors
-    changed updated created expired at on
+    changed updated created expired at on model view
     status description version algorithm alg method usage scope scopes audience issuer env var rotation age strength
     validator budget timeout timeouts lifetime days hours minutes seconds rate hasher hashers mode backend backends
     cache encryption service host
@@ -122,6 +122,7 @@ def tell_kind(name: str) -> str:
         or pieces[-1] in _PLAIN_ENDS
         or "existing" in pieces
         or (pieces[0] in _PLAIN_STARTS and len(pieces) > 1)
+        or pieces[-2:] in (["password", "key"], ["token", "key"])
     ):
         return ""
     if any(_PASSWORD.fullmatch(piece) for piece in [*filter(_is_no_verb, pieces), pieces[-1]]) or (

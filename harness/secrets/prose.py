@@ -52,13 +52,17 @@ _PATTERNS = Patterns(
     ),
     pattern("your code", r"(?i)\byour code(?: is|:) (\d{6})\b"),
     pattern(
-        "secret|key|2fa", r"(?i:secret|key|2fa)[^\n]{0,40}?: ((?=[A-Z ]{0,40}[2-7])(?:[A-Z2-7]{4} ){3,15}[A-Z2-7]{4})\b"
+        "secret|2fa|setup key",
+        r"(?i:secret|2fa|setup key)[^\n]{0,40}?: ((?=[A-Z ]{0,40}[2-7])(?:[A-Z2-7]{4} ){3,15}[A-Z2-7]{4})\b",
     ),
     pattern(
         "backup code|recovery code", r"(?i)(?:backup|recovery) code(?: is|:) ([a-z0-9]{4,10}(?:-[a-z0-9]{4,10}){1,3})\b"
     ),
     pattern("password|passwort", r"(?im)passwor[dt]\b(?: is|:) ([a-z]{4}(?: [a-z]{4}){3})$"),
-    pattern("pin|code", r"\b(?:PIN|[Pp]in code|(?:[Dd]oor|[Gg]ate|[Aa]larm) code)(?: is|:)? (\d{4,8})\b"),
+    pattern(
+        "pin |pin:|door code|gate code|alarm code",
+        r"\b(?:PIN|[Pp]in code|(?:[Dd]oor|[Gg]ate|[Aa]larm) code)(?: is|:)? (\d{4,8})\b",
+    ),
     pattern("password", r"(?i)password [^\n:]{0,60}:\s{1,6}([0-9a-f]{32})\b"),
     pattern("password", r"(?i)password from \S{4,100} to [\"'`]?((?=\S{0,40}\d)[^\s\"'`]{6,100})"),
     # who logs in, and a password

@@ -16,7 +16,7 @@ _NO_SECRET = re.compile(
     |disabled|enabled|encrypted|changed|hashed|passed|failed|needed|default|inherit|supported|valid|denied|forgotten
     |password|passwd|pass|secret|token|key|value|prompt|stdin|file|input|env|vault|basic|bearer|digest|plain|field
     |user|username|pwd|pw|token\d|id=.*|same-origin|include|oauth[12]?|oidc|saml2?|argon2\w{0,2}|scram-sha-\d+
-    |[hrep]s(?:256|384|512)|sha\d+\w{0,8}|(?:base|utf|aes|hmac|md|sha)-?\d+(?:-\w+)*|\d+-(?:bit|byte|char|digit|word)\w*
+    |[hrep]s(?:256|384|512)|sha\d+\w{0,8}|sha\d+[-:].+|(?:base|utf|aes|hmac|md|sha)-?\d+(?:-\w+)*|\d+-(?:bit|byte|char|digit|word)\w*
     |0x[0-9a-f]{1,8}u?l*|\#(?:[0-9a-f]{3,4}){1,2}|v?\d+(?:\.\d+)+|[a-z][\w.-]*[=<>~!]=[\d.]+|\[?canary.*|[x*._\#\u2022-]+
     |(?:your|my|the|some|example|dummy|insert|replace)[-_ ].*|change[-_]?me|placeholder
     |\w*(?:getenv|environ|process\.env)\b.*

@@ -63,6 +63,8 @@ PLAIN = (
     "PASS: TestHarbour2 (0.02s)", 'password: {{ .Values.password | quote }}', "kernel_map[params_sig] = kernel_id",
     "#define X_PASSWORD 0xBA", "12 lines of code: 1234", "The code is 12 lines long.", "GPIO pin: 17",
     "https://example.com/invite/team", 'click.option("--password", prompt=True)', "docker run -u 1000:1000 img",
+    '"node_modules/js-tokens": {"integrity": "sha512-RdJUflcE3cUzKiMqQgsCu06FPu9UdIJO0beYbPhHN4k6apgJtifcoCtT9b=="}',
+    'PASSWORD_KEY = "password2"', "PASS\nok  \texample.com/auth\t0.012s",
     "low_pass_deg=ildeg", "echo hello | passwd-gen", "Your code is 1234 lines long", "update the password field2",
     '#define OSSL_PARAM_MAC_KEY "mackey"', "| User | Password changed |\n|---|---|\n| mira | 2026-01-02 |",
 )  # fmt: skip
