@@ -40,11 +40,11 @@ _REST = re.compile(r"[ \t]*(?:[,;)}\]\"'`#&|<\\]|HTTP/|\n|\Z)")
 _GUTTER = r"(?:(?:[\w./-]{1,60}[:-])?L?\d{1,6}(?:[\t→:-]|[ ]?[|│]) ?|[\w./-]{1,60}:)?[ \t]*"
 """What a search or a listing puts before a line."""
 _LINE = re.compile(
-    rf"(?:^|\n|[;&?{{,]|(?<=[\s(])(?=[\"'`]))[ \t]*{_GUTTER}(?:[-+>*~|│][ \t]*)?"
+    rf"(?:^|\n|[;&?{{,]|(?<=[\s(])(?=[\"'`]))[ \t]*{_GUTTER}(?:[-+>*~|│$#%]{{1,3}}[ \t]*)?"
     r"(?:(?:export|set|setenv|setx|ENV|ARG|local|const|let|var|declare)[ \t]+)?(?:[\"'`]|(?:env)?\[[\"']?)?[\w.-]*\Z"
 )
 _DIRECTIVE = re.compile(
-    rf"(?:^|\n)[ \t]*{_GUTTER}(?:[-+>][ \t]*)?(?:enable[ \t]+)?"
+    rf"(?:^|\n|(?<=[\s(])[\"'`])[ \t]*{_GUTTER}(?:[-+>$][ \t]*)?(?:enable[ \t]+)?"
     r"((?:setx|setenv|ENV|set -\w+|(?:\w+ )?config set|CONFIG SET|npm set|#define|RequestHeader set|proxy_set_header"
     r"|SetEnv|fastcgi_param|\w+ env:set)"
     r"[ \t]+)?[\w.:/-]*\Z"

@@ -28,7 +28,8 @@ PATTERNS = (
     # a field of a form
     pattern(
         "form-data",
-        r"(?i)name=\"?[\w.\[\]-]{0,40}(?:password|passwd|pwd|secret|token|api_?key)[\w\]-]{0,10}\"?[\r\n]{2,4}([^\s]{3,500})",
+        r"(?i)name=\"?[\w.\[\]-]{0,40}(?:password|passwd|pwd|secret|token|api_?key)",
+        r"[\w\]-]{0,10}\"?[\r\n]{1,2}[ \t]{0,20}[\r\n]{1,2}[ \t]{0,20}([^\s]{3,500})",
     ),
     pattern('"kty', r"\"(?:d|p|q|dp|dq|qi|k)\"\s{0,5}:\s{0,5}\"([\w-]{20,2000})\""),
     pattern("key", r"(?i)key[\"']?\s?[:=]\s?[\"']?([A-Za-z0-9+/]{86}==)"),
@@ -50,12 +51,12 @@ PATTERNS = (
     ),
     pattern("password", r"\b(?:login|user)\s+\S{1,100}\s+password\s+((?=\S{0,200}[\d!@#%^*_+-])[^\s\"']{4,500})"),
     pattern("password", r"(?m)^\s{0,20}password[ \t]+((?=\S{0,200}[\d!@#%^*_+-])[^\s\"']{4,500})[ \t]*$"),
-    pattern(":", r"(?m)^[\w.*-]{1,100}:(?:\d{1,5}|\*):[\w*.-]{1,60}:[\w*.-]{1,60}:(?!\d{1,6}:)(\S{3,200})$"),
+    pattern(":", r"(?m)^[ \t]{0,20}[\w.*-]{1,100}:(?:\d{1,5}|\*):[\w*.-]{1,60}:[\w*.-]{1,60}:(?!\d{1,6}:)(\S{3,200})$"),
     # a mail server's or a file server's dialogue
     pattern("user ", r"(?m)^[> ]{0,4}USER \S{1,60}\r?\n(?:[< ]{0,3}\d{3}[^\n]{0,80}\n)?[> ]{0,4}PASS (\S{4,200})$"),
-    pattern("pass ", r"(?m)^> PASS ((?![\w.-]{0,60}/)\S{4,200})$"),
-    pattern("user ", r"(?m)^ftp> user \S{1,60} (\S{4,200})$"),
-    pattern(" login ", r"(?m)^[\w.]{1,8} LOGIN \"?[\w.@+-]{1,80}\"? \"?([^\s\"]{4,200})\"?$"),
+    pattern("pass ", r"(?m)^[ \t]{0,20}> PASS ((?![\w.-]{0,60}/)\S{4,200})$"),
+    pattern("user ", r"(?m)^[ \t]{0,20}ftp> user \S{1,60} (\S{4,200})$"),
+    pattern(" login ", r"(?m)^[ \t]{0,20}[\w.]{1,8} LOGIN \"?[\w.@+-]{1,80}\"? \"?([^\s\"]{4,200})\"?$"),
     pattern("auth plain ", r"(?i)\bauth plain ([\w+/]{8,2000}={0,2})"),
     pattern("ugfzc3dvcmq6", r"(?i)UGFzc3dvcmQ6\s{1,4}(?:[<>] )?([\w+/]{4,400}={0,2})"),
     # what stays behind a program that asks

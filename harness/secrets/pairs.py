@@ -35,7 +35,8 @@ _PATTERNS = Patterns(
     # reports of values that are not allowed
     pattern(
         "input_value=",
-        r"(?m)^([\w.]{2,80})\n[^\n]{0,200}\binput_value=(?:\{[\"'][^\"'\n]{1,60}[\"']: )?[\"']([^\"'\n]{4,500})[\"']",
+        r"(?m)^[ \t]{0,20}([\w.]{2,80})\n[^\n]{0,200}\binput_value=",
+        r"(?:\{[\"'][^\"'\n]{1,60}[\"']: )?[\"']([^\"'\n]{4,500})[\"']",
     ),
     # Go's %+v
     pattern(

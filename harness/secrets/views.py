@@ -17,7 +17,7 @@ _DEEPEST = 3
 _ESCAPE = re.compile(
     r"\\u\{([0-9A-Fa-f]{1,6})\}|\\u([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})|%([0-9A-Fa-f]{2})|&#x([0-9A-Fa-f]{1,4});"
     r"|&#(\d{1,5});|\\([0-3][0-7]{2})|=([0-9A-F]{2})(?:(?==[0-9A-F\n])|(?<==[0-9A-F]{2}=[0-9A-F]{2}))|&(quot|apo"
-    r"s|amp|lt|gt);|\\([nrt\"'\\/])|([=\\]\n[ \t]*|[\u200b-\u200d\u2060\ufeff\u00ad]"
+    r"s|amp|lt|gt);|\\([nrt\"'\\/])|([=\\]\n[ \t]*|[\u200b-\u200d\u2060\ufeff\u00ad]|\r(?=\n)"
     r"|(?:\x1b|\^\[)\[[0-9;]{0,20}m|[\"'][ \t]{0,3}(?:\+|\.{1,2}|\\\n)\s{0,20}[\"'])"
 )
 _NAMED = {"quot": '"', "apos": "'", "amp": "&", "lt": "<", "gt": ">", "n": "\n", "r": "\n", "t": "\t"}
@@ -30,6 +30,11 @@ _GUTTER = re.compile(
     r"3200})[\"',\\]{0,3}$)"
 )
 """What a listing, a patch or a quotation puts before a line that may be a part of something encoded."""
+_MARGINS = (
+    re.compile(r"(?m)^(?:[ \t]{0,8}\d{1,6}(?:\t|→|:[ ]?(?!\d)| ?[|│][ ]?)|[\w./-]{1,80}[:-]\d{1,6}[:-])(?=[^\n])"),
+    re.compile(r"(?m)^[+>|][ \t]?(?=[^\n])"),
+)
+"""What a listing or a search, and a patch or a quotation, puts before each line."""
 _BREAK = re.compile(r"\n[ \t]{0,40}(?:\d{1,6}(?:[\t→|:]|: ) ?)?[ \t>|│┃║*#\"'`]{0,12}(?=[\w+/=%.~\\-])")
 _BESIDE = " \t\"'`+,|│┃║"
 """What may stand between a run and the end of its line."""
@@ -87,6 +92,8 @@ def read(text: str) -> Iterator[View]:
 
 def _read(view: View, depth: int) -> Iterator[View]:
     for each in _unescape(view):
+        if listed := _strip_margin(each):
+            yield listed
         for bare in filter(None, (each, _strip(each))):
             yield bare
             yield from _read_decoded(bare, depth)
@@ -121,6 +128,16 @@ def _strip(view: View) -> View | None:
     """Without what stands before each line, if that is something."""
     found = [(each.start(), each.end(), "") for each in _GUTTER.finditer(view.text)]
     return _replace(view, found)._replace(named=False) if len(found) > 1 else None
+
+
+def _strip_margin(view: View) -> View | None:
+    """Without what stands before most lines, so that several of them are read together."""
+    lines = sum(map(bool, view.text.split("\n")))
+    for margin in _MARGINS:
+        found = [(each.start(), each.end(), "") for each in margin.finditer(view.text)]
+        if len(found) * 2 > lines:
+            return _replace(view, found)
+    return None
 
 
 def _unescape(view: View) -> Iterator[View]:

@@ -68,6 +68,8 @@ PLAIN = (
     "low_pass_deg=ildeg", "echo hello | passwd-gen", "Your code is 1234 lines long", "update the password field2",
     '#define OSSL_PARAM_MAC_KEY "mackey"', "| User | Password changed |\n|---|---|\n| mira | 2026-01-02 |",
 )  # fmt: skip
+MARGINS = ("    12→", "    12\t", "12 | ", "12: ", "src/app.env:12:", "+", "> ", "    ")
+"""What stands before a line of a listing, a search, a patch, a quotation and a block."""
 BROKEN = ("\\u{d800}", "\\ud83d", "&#xDC00;")
 """What says half of a character."""
 
@@ -83,6 +85,16 @@ def test_a_secret_is_known_by_its_place_and_its_letters(place: str) -> None:
     said = place.replace("%s", PASSWORD)
     for text in (said, json.dumps({"command": said})):
         assert PASSWORD not in redact(text), text
+
+
+@pytest.mark.parametrize("margin", MARGINS)
+def test_a_listing_hides_no_secret_of_several_lines(margin: str) -> None:
+    table = "user | password\n-----+-----\nmira | tidewater"
+    entry = "env:\n- name: DB_PASSWORD\n  value: tidewater"
+    for said in (table, entry, "users:\n  password: tidewater"):
+        listed = "\n".join(margin + line for line in said.split("\n"))
+        for text in (listed, listed.replace("\n", "\r\n"), json.dumps({"content": listed})):
+            assert "tidewater" not in redact(text), text
 
 
 @pytest.mark.parametrize("text", PLAIN)
