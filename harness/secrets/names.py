@@ -78,8 +78,10 @@ _WORD_OF_KEY = re.compile(r"(?<![\w-])([A-Za-z]{3,12})[ ]\Z")
 
 
 class Name(NamedTuple):
-    """Attributes:
-    kind: Whose name it is: of a `password`, of another `secret`, of one by its `short` name; empty: of none.
+    """A name, and where it stands.
+
+    Attributes:
+        kind: Whose name it is: of a `password`, of another `secret`, of one by its `short` name; empty: of none.
     """
 
     begin: int

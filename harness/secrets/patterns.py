@@ -13,8 +13,10 @@ _SHORT = 3
 
 
 class Pattern(NamedTuple):
-    """Attributes:
-    signs: What every text has that it is found in, one of them.
+    """What is looked for.
+
+    Attributes:
+        signs: What every text has that it is found in, one of them.
     """
 
     signs: tuple[str, ...]

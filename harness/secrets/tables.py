@@ -92,8 +92,10 @@ def _split(text: str, start: int, end: int, separator: re.Pattern[str]) -> list[
 
 
 def _is_secret(value: str, kind: str, *, login: bool) -> bool:
-    """Args:
-    login: Whether another column says whose it is, so that a word may be a password.
+    """Whether a cell under a secret's name is one.
+
+    Args:
+        login: Whether another column says whose it is, so that a word may be a password.
     """
     if len(value) < 4 or " " in value or is_plain(value):
         return False
