@@ -320,5 +320,5 @@ def test_who_goes_on_without_its_memory_or_ends_by_a_limit_of_its_own_is_told_of
         "--allow-faults", f"{label}=9", "--out", tmp_path / "runs",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    ends = [each for each in calls(find_log(only(tmp_path / "runs"), "bm25")) if each.model.startswith("changed with")]
+    ends = [each for each in calls(find_log(only(tmp_path / "runs"), "bm25")) if each.model.startswith("changed ")]
     assert ends and all(why in each.why and not each.answered for each in ends)

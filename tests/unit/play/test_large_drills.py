@@ -26,7 +26,7 @@ LARGE = 20_000
     [
         (sharing.DRILL, {"shared", "dropped", "own", "a", "b", "a-dropped", "b-dropped"}, 3000),
         (embedder.DRILL, {"kept", "new"}, 1000),
-        (keeping.DRILL, {"edit", "successor"}, 400),
+        (keeping.DRILL, {"edit", "successor"}, 402),
         (detour.DRILL, {"draft"}, 700),
     ],
 )
