@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner, Result
@@ -90,7 +91,8 @@ def test_what_one_backend_answered_is_kept_where_another_cannot_be_asked(tmp_pat
 
 @pytest.mark.slow
 def test_two_that_begin_in_one_second_keep_their_results_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("time.strftime", lambda *_: "20260203-100000")
+    # Of this module alone: whoever reads a date for the first time meanwhile would keep such names of months.
+    monkeypatch.setattr("harness.cli.published.time", SimpleNamespace(strftime=lambda _: "20260203-100000"))
     file = write_longmemeval(tmp_path)
     for backend in ("bm25", "notes"):
         assert run("longmemeval", file, "-b", backend, "--out", tmp_path / "out").exit_code == 0
