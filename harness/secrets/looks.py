@@ -24,19 +24,19 @@ _OWN = (
     *"lin_api_ lin_oauth_ pat-na1- pat-eu1- CLOJARS_".split(),
     # clouds and what runs there
     *"dop_v1_ doo_v1_ dor_v1_ hvs. hvb. hvr. HRKU- NRAK- NRJS- NRII- NRAL- glc_ glsa_ pscale_tkn_".split(),
-    *"pscale_pw_ pscale_oauth_ sntrys_ sntryu_ tskey- sb_secret_ dp.pt. dp.st. dp.ct. dp.sa. dt0c01.".split(),
+    *"pscale_pw_ pscale_oauth_ sntrys_ sntryu_ tskey- sb_secret_ dt0c01.".split(),
     *"sha256~ shpat_ shpca_ shppa_ shpss_".split(),
     # money, mail, messages and identities
     *"whsec_ sq0atp- sq0csp- SG. xkeysib- xsmtpsib- xapp- shippo_live_ shippo_test_ duffel_live_".split(),
     *"duffel_test_ FLWSECK- FLWSECK_TEST- access-sandbox- access-development- access-production-".split(),
-    *"sm_pat_ sm_aat_ sm_sat_ ya29. GOCSPX- 1//0 sk_prod_ rk_prod_ AQVN pypi-AgE".split(),
+    *"sm_pat_ sm_aat_ sm_sat_ ya29. GOCSPX- 1//0 sk_prod_ rk_prod_ AQVN".split(),
 )
 """Heads that begin nothing else."""
 _WORDS = (
     *"npm_ r8_ csk- fw_ fc- ABSK cio oy2 ATBB ATTA ntn_ tfp_ rdme_ squ_ sqp_ sqa_ codecov_ snyk_ dapi".split(),
     *"pul- pnu_ nfp_ nfc_ sbp_ fo1_ fm1a_ fm1r_ LTAI AKCp cmVmd ico- API- YCAJE YCM rnd_ vcp_ vck_".split(),
     *"vci_ cfut_ cfat_ scw_ SCW phx_ EAAA EAAC EAAM EZAK EZTK key- live_ re_ p8e- ttpat_ secret_ pat_".split(),
-    *"st. mfa. eyJrIjoi ddp_ ddw_ akab- infisical_ pypi- zpka_ cfk_ scauth_ together_ voyage- wandb_".split(),
+    *"st. mfa. eyJrIjoi ddp_ ddw_ akab- infisical_ zpka_ cfk_ scauth_ together_ voyage- wandb_".split(),
     *"cohere- render_ vercel_ supabase_ linear_ notion_ auth0_ okta_ 4b1d".split(),
 )
 """Heads that may begin a name: what follows them has no break, and a digit."""
@@ -99,7 +99,7 @@ def find(text: str) -> Iterator[tuple[int, int]]:
     yield from _find_headed(text)
     yield from (found.span() for found in _PATTERNS.find(text, text))
     for found in _GENERIC.finditer(text):
-        if _is_random(found[1]) and not _IDS.match(found[0]):
+        if _is_no_word(found[1]) and not _IDS.match(found[0]):
             yield found.span()
     yield from keys.find(text)
     yield from links.find(text)
@@ -113,7 +113,7 @@ def _find_headed(text: str) -> Iterator[tuple[int, int]]:
                 yield start, behind.end()
 
 
-def _is_random(text: str) -> bool:
+def _is_no_word(text: str) -> bool:
     digits = sum(letter.isdigit() for letter in text)
     several = digits > 2 and digits * 10 >= len(text) and text.lower() != text != text.upper()
     return several or is_random(text, 50)
