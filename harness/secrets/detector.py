@@ -32,61 +32,63 @@ class Secrets:
     """First `learn` every text, then `redact` them."""
 
     def __init__(self) -> None:
+        self._found: set[str] = set()
+        self._spread: dict[str, None] = {}
         self._names: dict[str, str] = {}
-        self._spread: set[str] = set()
         self._forms: list[str] = []
-        self._named: list[str] = []
+        self._formed: list[str] = []
         self._automaton: AhoCorasick | None = None
         self.cut = 0
 
     def __len__(self) -> int:
+        """Different ones that were cut out: not what is found within a longer one only."""
         return len(self._names)
 
     def learn(self, text: str) -> None:
         """Raises TooManyError."""
         for view in views.read(text):
             for start, end, spreads in _find(view):
-                self._name(view.text[start:end], spreads=spreads)
+                self._note(view.text[start:end], spreads=spreads)
 
     def redact(self, text: str) -> str:
         """The text without secrets. What stood there as a mark already is none any more."""
         text = _OTHER_MARK.sub("{ ", text)
         places = list[tuple[int, int, str]]()
         for view in views.read(text):
-            known = (
-                (start, end, self._name(view.text[start:end], spreads=spreads)) for start, end, spreads in _find(view)
+            here = (
+                (start, end, self._note(view.text[start:end], spreads=spreads)) for start, end, spreads in _find(view)
             )
-            for start, end, name in (*known, *self._find_known(view.text)):
-                places.append((*view.locate(start, end), name))
+            for start, end, secret in (*here, *self._find_known(view.text)):
+                places.append((*view.locate(start, end), secret))
         parts, at = list[str](), 0
-        for start, end, name in sorted(places, key=lambda place: (place[0], -place[1])):
+        for start, end, secret in sorted(places, key=lambda place: (place[0], -place[1])):
             if start >= at:
+                name = self._names.setdefault(secret, f"secret-{len(self._names) + 1}")
                 parts += [text[at:start], MARK % name]
                 self.cut += 1
             at = max(at, end)
         return "".join([*parts, text[at:]])
 
-    def _name(self, secret: str, *, spreads: bool) -> str:
-        if secret not in self._names:
-            if len(self._names) == MOST:
+    def _note(self, secret: str, *, spreads: bool) -> str:
+        if secret not in self._found:
+            if len(self._found) == MOST:
                 raise TooManyError(f"more than {MOST:,} different secrets: import fewer sessions at once")
-            self._names[secret] = f"secret-{len(self._names) + 1}"
+            self._found.add(secret)
         if spreads and secret not in self._spread:
-            self._spread.add(secret)
+            self._spread[secret] = None
             self._automaton = None
-        return self._names[secret]
+        return secret
 
     def _find_known(self, text: str) -> Iterator[tuple[int, int, str]]:
         if self._automaton is None:
-            spread = ((self._names[secret], secret) for secret in self._names if secret in self._spread)
-            forms = {form: name for name, secret in spread for form in _list_forms(secret)}
-            self._forms, self._named = list(forms), list(forms.values())
+            forms = {form: secret for secret in self._spread for form in _list_forms(secret)}
+            self._forms, self._formed = list(forms), list(forms.values())
             # The one that is chosen for few texts takes the square of a long one's length if that repeats itself.
             self._automaton = AhoCorasick(
                 self._forms, matchkind=MatchKind.LeftmostLongest, implementation=Implementation.ContiguousNFA
             )
         for number, start, end in self._automaton.find_matches_as_indexes(text):
-            yield start, end, self._named[number]
+            yield start, end, self._formed[number]
 
 
 def list_places(text: str) -> Iterator[tuple[int, int]]:

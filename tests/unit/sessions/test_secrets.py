@@ -328,6 +328,14 @@ def test_the_same_secret_has_the_same_mark_and_a_mark_that_was_there_is_none() -
     assert third == "api_key={canary:secret-2}"
 
 
+def test_what_is_found_within_a_longer_secret_is_no_secret_of_its_own() -> None:
+    """Two heads of tokens are one, as in `sk_live_`."""
+    secrets, text = Secrets(), "export STRIPE_KEY=sk_" + "live_4eC39HqLyjWDarjtT1zdp7dc and PIN: 4711"
+    secrets.learn(text)
+    assert secrets.redact(text) == "export STRIPE_KEY={canary:secret-1} and PIN: {canary:secret-2}"
+    assert len(secrets) == secrets.cut == 2
+
+
 def test_no_file_of_an_import_holds_a_secret_in_any_form(tmp_path: Path) -> None:
     long = "x" * 30_000
     said = [claude_line("user", f"{form} {long} {form}", gitBranch=f"try-{KEY}") for form in list_forms(KEY)]
