@@ -1,7 +1,7 @@
 """How planted faults are played: every drill small, and one story, as a run plays them, in child processes.
 
-The measures of the story are those of the trusting reader, of a curated memory unless the fault is one of another way
-of writing. What was played before under the same conditions is taken from a cache of its own. No score is computed
+The measures of the story are those of the trusting reader, of a curated memory, unless the fault is one of a way of
+writing that says otherwise. What was played before under the same conditions is taken from a cache of its own. No score is computed
 here.
 """
 

@@ -13,7 +13,7 @@ from harness.machine.modules import import_all
 from harness.metrics.trust import BY_CHANCE
 from harness.metrics.trust.speed import UNSTEADY
 from harness.model.results import count_reused
-from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured, WritePolicy
+from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured, ReadPolicy, WritePolicy
 from harness.selftest import allowed, planted, planted_ways
 from harness.selftest.planted import base
 from harness.selftest.planted.base import REFERENCE, Planted
@@ -59,6 +59,7 @@ class PlantedFault:
         older: The release whose stores it takes over; empty: drills of that are not played.
         write: How its story is written.
         story: Another than that of all faults of stores.
+        read: How its story is read.
         way: The class in `planted_ways` that writes; empty: the sound one.
     """
 
@@ -72,6 +73,7 @@ class PlantedFault:
     untold: tuple[str, ...] = ()
     write: WritePolicy = "curated"
     story: str = ""
+    read: ReadPolicy = "trusting"
     way: str = ""
 
 
@@ -131,9 +133,8 @@ def list_planted(names: Sequence[str] = ()) -> tuple[PlantedFault, ...]:
 def _describe(made: type[Planted | PlantedWay], may: tuple[str, ...]) -> PlantedFault:
     bug = " ".join((made.__doc__ or "").split())
     if issubclass(made, PlantedWay):
-        return PlantedFault(
-            made.__name__, REFERENCE, bug, made.must, may, write=made.write, story=made.story, way=made.__name__
-        )
+        fault = PlantedFault(made.__name__, REFERENCE, bug, made.must, may)
+        return replace(fault, write=made.write, story=made.story, read=made.read, way=made.__name__)
     adapter = f"{made.__module__}:{made.__name__}"
     return PlantedFault(made.__name__, adapter, bug, made.must, may, made.never, made.older, made.untold)
 

@@ -31,7 +31,7 @@ from harness.machine import leftovers
 from harness.machine.workers import map_parts
 from harness.metrics import trust
 from harness.model.backend import SOUND
-from harness.model.trial import Definition, Measure, Spec, WritePolicy, digest
+from harness.model.trial import Definition, Measure, ReadPolicy, Spec, WritePolicy, digest
 from harness.selftest import fault_player, faults, planted_ways
 from harness.selftest.fault_player import EVERY, STORY, FaultPlayer, Play
 from harness.selftest.faults import FaultRow, Matrix, PlantedFault
@@ -51,7 +51,7 @@ BESIDE = 12
 
 class Contender(NamedTuple):
     """A backend that is measured: its adapter, that of the release whose stores it takes over, if there is one, the
-    families that it plays, how its story is written, which that is and who writes it where the fault says so."""
+    families that it plays, how its story is written and read, which that is and who writes it where the fault says so."""
 
     name: str
     adapter: str
@@ -59,6 +59,7 @@ class Contender(NamedTuple):
     families: frozenset[str]
     write: WritePolicy = "curated"
     story: str = ""
+    read: ReadPolicy = "trusting"
     way: str = ""
 
 
@@ -105,10 +106,11 @@ def prove(
     assert sound is not None
     contenders = [Contender(SOUND, sound, sound, EVERY.union(*map(choose_families, planted)))]
     for name, each in {_name_sound(each): each for each in planted if each.way}.items():
-        contenders.append(Contender(name, sound, "", frozenset({STORY}), each.write, each.story))
+        contenders.append(Contender(name, sound, "", frozenset({STORY}), each.write, each.story, each.read))
     for each in planted:
         families = choose_families(each) | (EVERY if every_drill and not each.way else frozenset())
-        contenders.append(Contender(each.name, each.adapter, each.older, families, each.write, each.story, each.way))
+        written = each.write, each.story, each.read, each.way
+        contenders.append(Contender(each.name, each.adapter, each.older, families, *written))
     bench = Bench(tuple(contenders), cache, fresh)
     found = dict[str, Reached]()
     processes = jobs or (os.cpu_count() or 1) + 1
@@ -137,7 +139,7 @@ def _judge(planted: Sequence[PlantedFault], found: Mapping[str, Reached]) -> tup
 
 def _name_sound(fault: PlantedFault) -> str:
     """The reference that plays what the fault plays."""
-    return f"{SOUND}-{fault.write}-{fault.story.rpartition('/')[2]}" if fault.way else SOUND
+    return f"{SOUND}-{fault.write}-{fault.story.rpartition('/')[2]}-{fault.read}" if fault.way else SOUND
 
 
 def choose_families(fault: PlantedFault) -> frozenset[str]:
@@ -170,7 +172,7 @@ def _measure(bench: Bench, contender: Contender) -> Reached:
     families = {_name_family(each): each for each in plays}
     controls = player.controls if STORY in families else ()  # they are played when they are asked for
     return Reached(
-        score(plays, controls),
+        score(plays, controls, contender.read),
         {family: each.key for family, each in families.items()},
         {family: each.day for family, each in families.items()},
     )
@@ -180,11 +182,14 @@ def _name_family(play: Play) -> str:
     return play.log.trial.drill if isinstance(play.log, Transcript) else STORY
 
 
-def score(plays: Sequence[Play], controls: Sequence[Play]) -> Mapping[str, Measure]:
+def score(
+    plays: Sequence[Play], controls: Sequence[Play], read: ReadPolicy = "trusting"
+) -> Mapping[str, Measure]:
     """Every measure of the drills and of the story that one backend has played.
 
     Args:
         controls: Of the story.
+        read: Whose measures of the story are taken.
     """
     logs = [each.log for each in plays]
     found: dict[str, Measure] = {}
@@ -192,7 +197,7 @@ def score(plays: Sequence[Play], controls: Sequence[Play]) -> Mapping[str, Measu
         found |= cell.measures
     for story in (each.log for each in plays if isinstance(each.log, Log)):
         for scored in metrics.score([story, *(each.log for each in controls if isinstance(each.log, Log))]):
-            if scored.backend == story.trial.backend and scored.read_policy == "trusting":
+            if scored.backend == story.trial.backend and scored.read_policy == read:
                 found |= scored.measures
     return found
 

@@ -14,7 +14,7 @@ from typing import ClassVar
 from harness.log.events import Event
 from harness.log.parts import Written
 from harness.model.scenario import Session
-from harness.model.trial import WritePolicy
+from harness.model.trial import ReadPolicy, WritePolicy
 from harness.play.readers import ReadEntry
 from harness.play.writing.curated import Curated
 from harness.play.writing.deprecate import Deprecate
@@ -31,11 +31,13 @@ class PlantedWay(Way):
     Attributes:
         write: The way of which it is a fault.
         story: In which that way has something to do.
+        read: How what was written is read.
         must: Measures that flag it.
     """
 
     write: ClassVar[WritePolicy]
     story: ClassVar[str]
+    read: ClassVar[ReadPolicy] = "trusting"
     must: ClassVar[tuple[str, ...]] = ()
 
 
@@ -174,6 +176,13 @@ class _Reviewed(PlantedWay, Reviewed):
     story = "experiment/median-hunch"
 
 
+class _ReviewedTooLightly(_Reviewed):
+    """Where what a session is not sure of is wrong and the newest word, so that who reads the newest pays for it."""
+
+    story = "failed-session/slow-statements"
+    read = "newest"
+
+
 class LetsNothingThrough(_Reviewed):
     """What waits is never written, whoever confirms it."""
 
@@ -203,29 +212,29 @@ class DoubtsWhatIsNotRated(_Reviewed):
         return super().take(session, rated)
 
 
-class ReviewsNothing(_Reviewed):
+class ReviewsNothing(_ReviewedTooLightly):
     """What a session is not sure of is written at once, as everything else."""
 
-    must = ("tokens_ingest",)
+    must = ("decisions_right",)
 
     def take(self, session: Session, written: Sequence[Written]) -> Generator[Event, None, list[Written]]:
         yield from ()
         return list(written)
 
 
-class ReleasesAtTheNextSession(_Reviewed):
+class ReleasesAtTheNextSession(_ReviewedTooLightly):
     """What waits does so until the next session begins, whether anybody confirms it or not."""
 
-    must = ("tokens_ingest",)
+    must = ("decisions_right",)
 
     def stands(self, waiting: Waiting, session: Session) -> bool:
         return True
 
 
-class ReleasesToItsOwnWords(_Reviewed):
+class ReleasesToItsOwnWords(_ReviewedTooLightly):
     """A session that tells an unsure thing has told it: what it says confirms itself."""
 
-    must = ("tokens_ingest",)
+    must = ("decisions_right",)
 
     def take(self, session: Session, written: Sequence[Written]) -> Generator[Event, None, list[Written]]:
         taken = yield from super().take(session, written)
