@@ -15,7 +15,7 @@ from typing import Literal
 from packaging.version import InvalidVersion, Version
 from pydantic import Field, ValidationError, field_validator
 
-from harness.agents.asked import ProfileError, Way, locate
+from harness.agents.selection import ProfileError, Way, locate
 from harness.machine import documents, npm
 from harness.machine.documents import DocumentError
 from harness.model.trial import Model
@@ -189,9 +189,9 @@ class Profile(Setting):
         if not (self.tried and self.release):
             return ""
         lowest, highest = self.tried
-        how = "older" if Version(self.release) < Version(lowest) else "newer"
-        if how == "newer" and Version(self.release) <= Version(highest):
+        if Version(lowest) <= Version(self.release) <= Version(highest):
             return ""
+        how = "older" if Version(self.release) < Version(lowest) else "newer"
         return (
             f"{self.name} {self.release} is {how} than any release tried with this profile ({lowest} to {highest}): "
             "its options may differ"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from harness.adapter import Scope
-from harness.agents import asked, auto_memory, memory, own_file, profile, program, review
+from harness.agents import auto_memory, memory, own_file, profile, program, review, selection
 from harness.agents.endpoint import Conversation
 from harness.agents.endpoint import serve as serve_model
 from harness.agents.memory import TrialMemory
@@ -66,7 +66,7 @@ class AgentReader:
             raise ReaderError(
                 "it needs a profile and a chat model: --reader agent:NAME (or agent:FILE.toml) --model NAME"
             )
-        name, release, self._way = asked.split(word)
+        name, release, self._way = selection.parse(word)
         self._profile = profile.read(name, release)
         self._file = self._profile.name_file(self._way)
         if lack := self._profile.find_lack(self._way):
@@ -97,20 +97,20 @@ class AgentReader:
     def read_source(word: str) -> bytes:
         """What decides how a program is played, beside this file. Raises ProfileError."""
         ours = sorted(Path(__file__).parent.glob("*.py"))
-        name, release, _ = asked.split(word)
+        name, release, _ = selection.parse(word)
         profile.read(name, release)
-        return asked.locate(name).read_bytes() + b"".join(each.read_bytes() for each in ours)
+        return selection.locate(name).read_bytes() + b"".join(each.read_bytes() for each in ours)
 
     @staticmethod
     def warn(word: str) -> str:
         """What is to be known before it is played; empty: nothing. Raises ProfileError."""
-        name, release, _ = asked.split(word)
+        name, release, _ = selection.parse(word)
         return profile.read(name, release).warn()
 
     @staticmethod
     def name_program(word: str) -> str:
         """The program with its release. Raises ProfileError."""
-        name, release, _ = asked.split(word)
+        name, release, _ = selection.parse(word)
         return profile.read(name, release).label
 
     def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome:

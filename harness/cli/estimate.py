@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from harness.agents import asked, profile
+from harness.agents import profile, selection
 from harness.model.prices import Price
 from harness.model.scenario import Scenario
 from harness.model.trial import Trial, split_reader
@@ -77,6 +77,6 @@ def estimate_job(reader: str) -> Estimate:
     """Of one job and round. A reader of somebody else's has no limit that is known."""
     name, _, word = reader.partition(":")
     if name == "agent":
-        program = profile.read(asked.split(word).profile)
+        program = profile.read(selection.parse(word).profile)
         return Estimate(JOB_CALLS, program.prompt_tokens, JOB_ANSWER, program.tokens)
     return Estimate(JOB_CALLS, JOB, JOB_ANSWER, chat.TOKENS if name in ("chat", "chat-json") else None)

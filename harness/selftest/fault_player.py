@@ -1,8 +1,8 @@
 """How planted faults are played: every drill small, and one story, as a run plays them, in child processes.
 
 The measures of the story are those of the trusting reader, of a curated memory, unless the fault is one of a way of
-writing that says otherwise. What was played before under the same conditions is taken from a cache of its own. No score is computed
-here.
+writing that says otherwise. What was played before under the same conditions is taken from a cache of its own. No score
+is computed here.
 """
 
 from __future__ import annotations

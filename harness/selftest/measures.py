@@ -50,8 +50,13 @@ BESIDE = 12
 
 
 class Contender(NamedTuple):
-    """A backend that is measured: its adapter, that of the release whose stores it takes over, if there is one, the
-    families that it plays, how its story is written and read, which that is and who writes it where the fault says so."""
+    """A backend that is measured.
+
+    Attributes:
+        older: The adapter of the release whose stores it takes over; empty: it takes over none.
+        families: What it plays.
+        write, story, read, way: As those of `PlantedFault`.
+    """
 
     name: str
     adapter: str
@@ -182,9 +187,7 @@ def _name_family(play: Play) -> str:
     return play.log.trial.drill if isinstance(play.log, Transcript) else STORY
 
 
-def score(
-    plays: Sequence[Play], controls: Sequence[Play], read: ReadPolicy = "trusting"
-) -> Mapping[str, Measure]:
+def score(plays: Sequence[Play], controls: Sequence[Play], read: ReadPolicy = "trusting") -> Mapping[str, Measure]:
     """Every measure of the drills and of the story that one backend has played.
 
     Args:

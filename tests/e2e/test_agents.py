@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness import paths
-from harness.agents import asked, profile, program
+from harness.agents import profile, program, selection
 from harness.agents.profile import Profile
 from harness.backend.environments import EnvironmentFault
 from harness.gateway.chat.standin import PUPIL
@@ -228,7 +228,7 @@ def test_its_own_memory_file_holds_what_earlier_sessions_told(
         assert cell["measures"]["jobs_unfinished"]["hits"] == 0, "its model saw the file"
     played = find_log(only(tmp_path), "notes")
     used = [use.tool for call in calls(played) for use in call.uses]
-    assert any(each.endswith("recall") for each in used) == asked.split(f"x+{way}").way.tools
+    assert any(each.endswith("recall") for each in used) == selection.parse(f"x+{way}").way.tools
     assert all(choice.origin == "memory" for worked in played.list_events(Worked) for choice in worked.choices)
 
 
@@ -286,7 +286,7 @@ def test_a_recorded_run_is_replayed_and_a_changed_prompt_is_a_miss_with_a_diff(
     first, second = (find_log(only(tmp_path / name), "bm25") for name in ("first", "again"))
     assert calls(first) == calls(second) and canonical(first.events) == canonical(second.events)
     changed = tmp_path / "changed.toml"
-    text = asked.locate(agent.name).read_text("utf-8")
+    text = selection.locate(agent.name).read_text("utf-8")
     changed.write_text(text.replace("A memory of", "Some memory of").replace("ask a memory", "ask some memory"))
     done = cli(*words, "--reader", f"agent:{changed}", *again, "--out", tmp_path / "missed")
     assert done.returncode == 3 and f"agent:{changed}@coldwarm-performer-1" in done.stderr
@@ -301,7 +301,7 @@ def test_who_goes_on_without_its_memory_or_ends_by_a_limit_of_its_own_is_told_of
     cli: Cli, agent: Profile, tmp_path: Path
 ) -> None:
     """All exit with 0."""
-    text = asked.locate(agent.name).read_text("utf-8")
+    text = selection.locate(agent.name).read_text("utf-8")
     changes = {
         "claude-code": ('"command": "${memory}"', '"command": "${memory}-gone"', "it never opened its memory"),
         "codex": ('"${memory}", required=true', '"${memory}-gone", required=false', "it never opened its memory"),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.agents import asked, profile
-from harness.agents.asked import ProfileError
+from harness.agents import profile, selection
+from harness.agents.selection import ProfileError
 from harness.play import readers
 from harness.play.readers import ReaderError
 
@@ -41,7 +41,7 @@ def test_what_it_may_read_counts_from_its_folder(tmp_path: Path, monkeypatch: py
     assert found.list_reads() == [tmp_path / "agent.py", tmp_path / "me" / "bin"]
 
 
-@pytest.mark.parametrize("name", sorted(each.stem for each in asked.SHIPPED.glob("*.toml")))
+@pytest.mark.parametrize("name", sorted(each.stem for each in selection.SHIPPED.glob("*.toml")))
 def test_every_shipped_profile_is_sound(name: str) -> None:
     found = profile.read(name)
     assert found.name == name and (found.packages or "not run here" in found.about)
@@ -134,7 +134,7 @@ def test_who_is_not_there_is_named_with_what_was_probably_meant(tmp_path: Path) 
         with pytest.raises(ProfileError, match=r"by '\+files'; it does by \+tools, \+file, \+both, \+auto$"):
             profile.read(word)
     with pytest.raises(ProfileError, match=r"the release stands before '\+file', as in codex@1\.2\.3\+file$"):
-        profile.read(*asked.split("codex+file@0.165.0")[:2])
+        profile.read(*selection.parse("codex+file@0.165.0")[:2])
     with pytest.raises(ProfileError, match="shipped are claude-code, codex, "):
         profile.read("xyz")
     with pytest.raises(ProfileError, match="cannot be read: No such file"):

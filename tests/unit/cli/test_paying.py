@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 from rich.console import Console
 
-from harness.agents import asked, profile
+from harness.agents import profile, selection
 from harness.cli import confirm_cost
 from harness.cli.estimate import ANSWER, CALL, JOB, WRITE, WRITE_ANSWER, estimate
 from harness.model.prices import Price, Prices
@@ -117,7 +117,7 @@ def test_a_writer_is_asked_for_each_stretch_that_tells_something_by_rows_that_ar
 
 @pytest.mark.parametrize("program", ["claude-code", "mini-swe-agent", "codex+file"])
 def test_the_jobs_of_an_agent_program_cost_and_are_limited_as_its_profile_says(program: str) -> None:
-    own = profile.read(asked.split(program).profile)
+    own = profile.read(selection.parse(program).profile)
     trials = [
         each.model_copy(update={"reader": f"agent:{program}@m", "rounds": 3})
         for each in plan.list_trials(select(reader="chat@m"), [STORY])

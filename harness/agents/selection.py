@@ -1,4 +1,4 @@
-"""What stands behind `agent:`: the profile, a release of its program, and how memory comes to it.
+"""What a user selects behind `agent:`: the profile, a release of its program, and how memory comes to it.
 
 `NAME`, `NAME@1.2.3`, `NAME+file+auto` or `NAME@1.2.3+file`. NAME may be a path that ends in `.toml`.
 """
@@ -42,8 +42,8 @@ class Way:
         return self.auto and not (self.tools or self.file)
 
 
-class Asked(NamedTuple):
-    """What was asked for.
+class Selection(NamedTuple):
+    """A profile, a release of its program, and how memory comes to it.
 
     Attributes:
         profile: Its name or path.
@@ -55,7 +55,7 @@ class Asked(NamedTuple):
     way: Way
 
 
-def split(word: str) -> Asked:
+def parse(word: str) -> Selection:
     """Takes a word apart; ways stand in any order, and without one memory comes by tools."""
     parts = set[str]()
     name, _, last = word.rpartition("+")
@@ -64,7 +64,7 @@ def split(word: str) -> Asked:
         name, _, last = word.rpartition("+")
     way = Way("tools" in parts or not parts, "file" in parts, "auto" in parts)
     found = re.fullmatch(rf"(.+)@({RELEASE})", word)
-    return Asked(found[1], found[2], way) if found else Asked(word, "", way)
+    return Selection(found[1], found[2], way) if found else Selection(word, "", way)
 
 
 def locate(name: str) -> Path:

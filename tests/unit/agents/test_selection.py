@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.agents import asked, program
+from harness.agents import program, selection
 from harness.agents.profile import Profile
 from harness.backend.environments import EnvironmentFault
 from harness.cli.common import COULD_NOT_RUN
@@ -48,13 +48,13 @@ def test_a_word_names_a_profile_a_release_and_how_memory_comes_to_it(
     word: str, name: str, release: str, ways: str
 ) -> None:
     given = ways.split()
-    assert asked.split(word) == (name, release, asked.Way("tools" in given, "file" in given, "auto" in given))
+    assert selection.parse(word) == (name, release, selection.Way("tools" in given, "file" in given, "auto" in given))
 
 
 @given(name=NAMES, release=st.just("") | RELEASES, ways=WAYS, model=MODELS)
 def test_a_label_is_read_as_it_was_written(name: str, release: str, ways: list[str], model: str) -> None:
     word = "".join([name, f"@{release}" if release else "", *(f"+{each}" for each in ways)])
-    assert asked.split(word)[:2] == (name, release)
+    assert selection.parse(word)[:2] == (name, release)
     if release or "@" not in model:
         assert split_reader(name_reader(f"agent:{word}", model)) == (f"agent:{word}", model)
     if release:
