@@ -13,6 +13,7 @@ from harness.log.transcript import Handled, Transcript
 from harness.metrics import columns
 from harness.metrics.columns import Place
 from harness.metrics.metric import proportion
+from harness.metrics.trust.fields import FieldCheck
 from harness.metrics.trust.metric import ASKS, DrillWords, TrustMetric, trust
 from harness.metrics.trust.view import DrillDeed, DrillView, lacks
 from harness.model.trial import Measure, NotMeasured
@@ -99,6 +100,19 @@ def unfindable(transcript: Transcript, roles: Sequence[str]) -> Measure:
     )  # fmt: skip
 
 
+def sources_mixed(transcript: Transcript, roles: Sequence[str]) -> Measure:
+    """Of what comes back, if a memory that was written alone kept its source."""
+    if refused := _refuse(transcript, roles, "source"):
+        return refused
+    bursts, check = Bursts.of(transcript), FieldCheck(transcript, "source")
+    calm = [deed for role in roles for deed in bursts.list_written("remember", f"{role} calm")]
+    kept = any(check.is_right(deed.piece, deed.step) for deed in calm)
+    back = [deed for deed in bursts.deeds(roles) if kept and check.view.equal(deed.piece, f"{deed.step} after")]
+    mixed = [deed for deed in back if not check.is_right(deed.piece, f"{deed.step} after")]
+    none = "no memory that was written alone came back with its source"
+    return proportion(len(mixed), len(back), list(map(bursts.where, mixed)), none=none)
+
+
 DRILL = DrillWords(
     "burst",
     72,
@@ -151,6 +165,12 @@ METRICS: tuple[TrustMetric, ...] = tuple(
             f"unfindable_after_burst{tail}",
             f"memories that their own text does not bring within k / acknowledged writes of {which} that are listed",
             unfindable, roles, f"memories not found {when}", f"memories found {when}", columns.FOUND.at("unfound"),
+        ),
+        _trust(
+            f"sources_mixed_in_burst{tail}",
+            f"memories that come back without their source, or with another / memories of {which} that come back, if "
+            "one that was written alone before kept its source",
+            sources_mixed, roles, f"sources mixed up {when}", f"sources kept {when}", columns.SOURCES.at("lost"),
         ),
     )
 )  # fmt: skip

@@ -65,6 +65,8 @@ def deprecated_recalled(transcript: Transcript) -> Measure:
     sooner = _list_marked(view, "marked sooner")
     cases += [case for case in _ask(view, "marked sooner until", "marked") if case[1] in sooner]
     again = list(_ask(view, "marked again since", "again")) if _list_marked(view, "marked again") else []
+    if _holds_again(view) and _list_marked(view, "said again marked"):
+        again += _ask(view, "killed since", "said again")
     return _measure(view, [*(case for case in cases if case[1] in marked), *again], expected=False)
 
 
@@ -83,6 +85,7 @@ def deprecated_lost(transcript: Transcript) -> Measure:
     cases += [*_ask(view, "unmarked", "again"), *_ask(view, "unmarked again", "once again")]
     cases += _ask(view, "marked again until", "again") if _list_marked(view, "marked again") else []
     cases += _ask(view, "restored standing", "spare") if _is_unmarked(view) else []
+    cases += _ask(view, "said again standing", "said again") if _list_marked(view, "outdated marked") else []
     if _succeeded(view, "restore", "restored"):
         cases += [case for case in _ask(view, "restored until", "marked") if case[1] in marked]
     refused: list[Case] = [
@@ -98,6 +101,10 @@ def _is_unmarked(view: DrillView) -> bool:
     """Whether a snapshot was restored that has no mark of what was there, and marked since."""
     there = any(came for _, _, came in _ask(view, "spare standing", "spare"))
     return there and bool(_list_marked(view, "spare marked")) and _succeeded(view, "restore", "restored")
+
+
+def _holds_again(view: DrillView) -> bool:
+    return any(came for _, _, came in _ask(view, "said again standing", "said again"))
 
 
 def deprecated_altered(transcript: Transcript) -> Measure:
@@ -142,8 +149,9 @@ METRICS: tuple[TrustMetric, ...] = (
         "memories marked as ended that a question of their own text, as of three days later, brings without a mark, at "
         "once, after a compaction, if there is one, and reopening, or after a snapshot of the marked store was "
         "restored, one of them marked a second time with a later end, one with an earlier end and asked for as of a "
-        "day between, and one marked again after an update / such questions, if the mark was acknowledged",
-        deprecated_recalled, version=5,
+        "day between, one marked again after an update, and one right before a kill / such questions, if the mark was "
+        "acknowledged",
+        deprecated_recalled, version=6,
         label="ended memories that come back as current", otherwise="ended memories out of the way",
         column=columns.DATES.at("expired"),
     ),
@@ -152,8 +160,9 @@ METRICS: tuple[TrustMetric, ...] = (
         "memories that hold and do not come as such after seven others were marked as ended: the marked ones as of two "
         "days before, also after a compaction, or once a snapshot of the marked store was restored, one to whose "
         "question the marked ones are nearer, one of the same text elsewhere, one that was updated after its mark, "
-        "marked again, and updated again, and one that was marked after a snapshot, once that was restored / such "
-        "questions, and updates of what is marked that are not acknowledged", deprecated_lost, version=5,
+        "marked again, and updated again, one that was marked after a snapshot, once that was restored, and one that "
+        "was told again in the same words / such questions, and updates of what is marked that are not acknowledged",
+        deprecated_lost, version=6,
         label="memories lost as others were marked as ended", otherwise="memories that still hold",
         column=columns.DATES.at("early"),
     ),

@@ -35,6 +35,7 @@ DELETED: Mapping[str, Sequence[str]] = {
 """Step that shows and then deletes -> the later ones that ask for what was not stored again."""
 TOLD_AGAIN = (("source", "told", "retold"), ("confidence", "retold", "rated"))
 """Field, the step that shows its first value, and the one that shows another of the same text."""
+ECHO = "echo"
 HEIRS = "chain heirs"
 """Texts of which each took the place of the one before."""
 CHAINED = "chained gone"
@@ -203,7 +204,8 @@ def same_text_updated(transcript: Transcript) -> Measure:
 
 
 def history_tells_all_versions(transcript: Transcript) -> Measure:
-    """Each text of a memory that was changed twelve times, in the process that changed it and in a later one."""
+    """Each text of a memory that was changed again and again, in the process that changed it and in a later one; and
+    none of them but its own in the history of a memory of that text elsewhere."""
     if lacking := lacks(transcript, "update", "history"):
         return lacking
     view, cases = DrillView.of(transcript), list[Case]()
@@ -215,6 +217,12 @@ def history_tells_all_versions(transcript: Transcript) -> Measure:
             answered = [look for look in looks if not look.call.fault]
             good = any(mark(piece) in text for _, call in answered for text in view.texts(call)) if answered else None
             cases.append(Case(piece.name, looks[0] if looks else None, good))
+        others = {mark(piece) for piece in texts}
+        for piece in view.list_acknowledged(view.plan.of(ECHO)):
+            own = {mark(piece)}
+            for look in view.looks(piece.name, [step], ["history"]):
+                told = {word for text in view.texts(look.call) for word in others | own if word in text}
+                cases.append(Case(piece.name, look, None if look.call.fault else told <= own))
     return _count(view, cases, "no memory was changed more than once")
 
 
@@ -303,9 +311,10 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "history_tells_all_versions", KEEPING, "higher", "proportion",
-        "texts of a memory changed twelve times, at last back to its second text, that its audit history brings, in "
-        "the same process, which asked for it before, and, where the store outlives one, after a compaction in a later "
-        "one / such texts", history_tells_all_versions, version=3, verbatim=True,
+        "texts of a memory changed twenty-six times, at last back to its second text, that its audit history brings, "
+        "in the same process, which asked for it before, and, where the store outlives one, after a compaction in a "
+        "later one, and histories of a memory elsewhere with the last of these texts that tell none of the others / "
+        "such texts and histories", history_tells_all_versions, version=4, verbatim=True,
         label="earlier texts told by the history", otherwise="earlier texts missing from the history",
         column=columns.KEPT.at("fields"),
     ),

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
-from harness.adapter import Scope
+from harness.adapter import Scope, Source
 from harness.model.drill import Piece, Plan
 from harness.play.drills.durability import write_lesson
 from harness.play.drills.reading import read_back
@@ -35,7 +36,8 @@ def plan(size: int, seed: int) -> Plan:
 
 def _make_piece(role: str, name: str, seed: int) -> Piece:
     item, canary = write_lesson("burst", seed, name, SCOPE)
-    return Piece(name=name, role=role, item=item, canary=canary)
+    cited = replace(item, source=Source(path=f"docs/{name.replace(' ', '-')}.md", line=1))
+    return Piece(name=name, role=role, item=cited, canary=canary)
 
 
 def play(stage: DrillSession) -> None:

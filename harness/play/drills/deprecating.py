@@ -2,7 +2,8 @@
 
 One of it has the text of a memory elsewhere, one is updated afterwards, one is deleted, and two are marked once more.
 The store is compacted behind all ends, as the date of its newest memory says. Then a snapshot taken before this is
-restored, and at last the scope is forgotten as a whole.
+restored; what has ended is told again in the same words, and marked right before a kill; and at last the scope is
+forgotten as a whole.
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ def plan(seed: int) -> Iterator[Piece]:
         again, canary = write_lesson("keeping", seed, role, SCOPE)
         again = replace(again, at=WRITTEN, source=SOURCE, confidence=0.8)
         yield Piece(name=role, role=role, item=again, canary=canary, twin=twin)
+    dated, canary = write_lesson("keeping", seed, "said again", SCOPE)
+    for role, at in (("outdated", WRITTEN), ("said again", SINCE)):
+        yield Piece(name=role, role=role, item=replace(dated, at=at), canary=canary)
 
 
 def play(stage: DrillSession) -> None:
@@ -91,6 +95,7 @@ def play(stage: DrillSession) -> None:
         _ask_since(stage, "restored", marked)
         _ask_until(stage, "restored", [piece for piece in marked if piece is not gone])
         _ask_spare(stage, "restored")
+    _tell_again(stage)
     if stage.supports("forget_scope"):
         stage.call("emptied", "forget_scope", SCOPE, about=marked)
         stage.settle("emptied")
@@ -133,6 +138,22 @@ def _mark_spare(stage: DrillSession) -> None:
 def _ask_spare(stage: DrillSession, step: str) -> None:
     for piece in stage.plan.of("spare"):
         stage.recall(f"{step} standing", piece.item.text, SCOPE, about=[piece], k=ALL, at=SINCE)
+
+
+def _tell_again(stage: DrillSession) -> None:
+    """What has ended and is said once more holds again, whatever the store knows of its words; then it ends for good,
+    and the process is killed at once."""
+    for step, role, end in (("outdated", "outdated", ENDED), ("said again", "said again", LATER)):
+        (piece,) = stage.plan.of(role)
+        stage.remember(step, [piece])
+        stage.settle(step)
+        stage.recall(f"{step} standing", piece.item.text, SCOPE, about=[piece], k=ALL, at=piece.item.at)
+        if ids := stage.ids.get(piece.name):
+            stage.call(f"{step} marked", "deprecate", SCOPE, list(ids), end, about=[piece])
+    if stage.supports("persistent"):
+        stage.kill("said again marked")
+        stage.open("killed")
+        stage.recall("killed since", piece.item.text, SCOPE, about=[piece], k=ALL)
 
 
 def _ask(stage: DrillSession, step: str, marked: Sequence[Piece]) -> None:

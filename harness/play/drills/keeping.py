@@ -65,6 +65,8 @@ SIBLINGS = tuple(
 TWINS = Scope(repo="storefront-twins", org="acme")
 NARROWER = tuple(replace(TWINS, **part) for part in ({"user": "ana"}, {"user": "ben"}, {"branch": "next"}))
 """Scopes of a scope that hold the same text."""
+ASKERS: Sequence[Mapping[str, str]] = ({}, {"user": "ana"}, {"branch": "next"})
+"""What whoever changes a memory of the whole repository names besides it."""
 KINDS = ("project", "procedural", "episodic", "user")
 BEGIN = datetime.fromisoformat("2025-11-03T08:00:00+00:00")
 MINUTES = 110 * 24 * 60
@@ -109,6 +111,7 @@ def plan(size: int, seed: int) -> Plan:
     writer.pieces = [*first, blank, *writer.pieces[: -len(first) - 1]]
     writer.put("alike", TWICE, TWINS)  # in a later batch than the others
     writer.put("alike", replaceable[0][0].item.text, SIBLINGS[0])  # beside what is changed
+    writer.put("alike", REWRITTEN[0], SIBLINGS[1])  # beside what it is changed to
     changed = min(max(3, size // 50), CHANGED)
     for number, (twin, family, part) in enumerate(replaceable[: 2 * changed]):
         bare = number % 6 in (3, 4)
@@ -366,10 +369,11 @@ def _revise(stage: DrillSession) -> list[Piece]:
 
 
 def _find_asker(stage: DrillSession, piece: Piece) -> Scope:
-    """Where the old memory holds; every other time a user of the repository, for whom it holds as for all."""
+    """Where the old memory holds; by turns a user of the repository, or somebody on a branch, for whom it holds as for
+    all."""
     old = stage.plan.by_name[piece.twin or ""].item.scope
-    turned = old == HOME and piece in stage.plan.of(piece.role)[1::2]
-    return replace(old, user="ana") if turned and stage.supports("scope_user") else old
+    part = ASKERS[stage.plan.of(piece.role).index(piece) % len(ASKERS)] if old == HOME else {}
+    return replace(old, **part) if all(stage.supports(f"scope_{name}") for name in part) else old
 
 
 def _read_again(stage: DrillSession, step: str, changed: Sequence[Piece]) -> None:

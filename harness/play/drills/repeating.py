@@ -16,12 +16,15 @@ from harness.play.drills.reading import read_back
 from harness.play.drills.stage import NOW, DrillSession
 
 AGAIN = Scope(repo="storefront-again", org="acme")
+APART = Scope(repo="storefront-again-api", org="acme")
 SHORT = Scope(repo="storefront-glossary", org="acme")
 DAYS = Scope(repo="storefront-diary", org="acme")
-FEW, VERSIONS = 3, 12
+FEW, VERSIONS = 3, 26
 """Memories of each part or day; texts of one memory, which at last is given its second one again."""
 FIRST = 5
 """Versions that an earlier process writes."""
+ECHO = "echo"
+"""The role of a memory elsewhere whose text is the last one of those versions: what it said before is another's."""
 CHANGED = ("update", "forget")
 """What is done to a memory between two equal questions."""
 RETOLD = (Source(session="session-first", path="docs/first.md", line=3), Source(session="session-then"))
@@ -77,6 +80,7 @@ def plan(seed: int) -> Iterator[Piece]:
     versions = [_make_piece(f"version-{number}", "version", seed) for number in range(1, VERSIONS + 1)]
     yield from versions
     yield replace(versions[1], name=f"version-{VERSIONS + 1}")
+    yield replace(versions[1], name=ECHO, role=ECHO, item=replace(versions[1].item, scope=APART))
     for number, (word, text) in enumerate(TERMS):
         item = Item(text, SHORT, WRITTEN, "project")
         yield Piece(f"term-{number}", "term" if word else "other term", item, query=word or None)
@@ -145,7 +149,7 @@ def _ask_again(stage: DrillSession) -> None:
 def _tell_again(stage: DrillSession) -> None:
     """The same text from another source, then with another confidence; and one memory changed again and again."""
     told, versions = stage.plan.of("told"), stage.plan.of("version")
-    stage.remember("told", told)
+    stage.remember("told", [*told, *stage.plan.of(ECHO)])
     stage.settle("told")
     read_back(stage, "told", AGAIN, told)
     if stage.supports("history"):
@@ -177,6 +181,9 @@ def _tell_history(stage: DrillSession, step: str) -> None:
     versions = stage.plan.of("version")
     for memory_id in dict.fromkeys(each for piece in versions for each in stage.ids.get(piece.name, ())):
         stage.call(step, "history", AGAIN, memory_id, about=versions)
+    for piece in stage.plan.of(ECHO):
+        for memory_id in stage.ids.get(piece.name, ()):
+            stage.call(step, "history", APART, memory_id, about=[piece])
 
 
 def _ask_shortly(stage: DrillSession) -> None:

@@ -21,6 +21,11 @@ FIRST, SECOND = "ana", "ben"
 OTHER = {"a": "b", "b": "a"}
 ASKED = 3000
 """Memories that the agents ask for and delete at most. What a larger store holds beyond is written with the first."""
+CORRECTED, VERSIONS = 4, 3
+"""Memories that one process updates, or ends, after the other has asked for them; texts that each of the updated ones
+is given, by its writer, by the other, and by its writer again."""
+ENDED = "2026-02-20T12:00:00+00:00"
+"""Before the questions."""
 KEPT = 10
 """Memories that nobody deletes and that both ask for when the other has deleted what stood beside them."""
 
@@ -36,13 +41,23 @@ def plan(size: int, seed: int) -> Plan:
     in_turn = max(len(turns), questions // 3)
     roles = [turns[at % len(turns)] if at < in_turn else both[(at - in_turn) % len(both)] for at in range(questions)]
     roles += ["crowd"] * (size - questions)
-    return Plan(pieces=tuple(_make_piece(name, role, seed) for name, role in zip(names, roles, strict=True)))
+    pieces = [_make_piece(name, role, seed) for name, role in zip(names, roles, strict=True)]
+    return Plan(pieces=(*pieces, *_plan_corrected(seed)))
 
 
-def _make_piece(name: str, role: str, seed: int) -> Piece:
+def _plan_corrected(seed: int) -> Iterator[Piece]:
+    """Beside the others: `ended`, and `edited`, whose later texts are the `edit` of the one before."""
+    for number in range(1, CORRECTED + 1):
+        yield _make_piece(f"ended {number}", "ended", seed)
+        yield _make_piece(f"edited {number}.0", "edited", seed)
+        for version in range(1, VERSIONS + 1):
+            yield _make_piece(f"edited {number}.{version}", "edit", seed, f"edited {number}.{version - 1}")
+
+
+def _make_piece(name: str, role: str, seed: int, twin: str | None = None) -> Piece:
     scope = Scope(repo=REPO.repo, user=FIRST) if role == "own" else REPO
     item, canary = write_lesson("sharing", seed, name, scope)
-    return Piece(name=name, role=role, item=item, canary=canary)
+    return Piece(name=name, role=role, item=item, canary=canary, twin=twin)
 
 
 def play(stage: DrillSession) -> None:
@@ -106,6 +121,7 @@ def _play_at_once(stage: DrillSession) -> None:
         stage.open("both write", who)
     _write(stage, pieces)
     _settle(stage, "settled", everything)
+    _correct(stage)
     if stage.supports("forget"):
         _delete(stage)
     for who in OTHER:
@@ -126,6 +142,40 @@ def _write(stage: DrillSession, pieces: Mapping[str, Sequence[Piece]]) -> None:
                 stage.remember("both write", batch, who)
         for who in OTHER:
             _ask(stage, "both write", [*batches[0], *batches[1]], who)
+
+
+def _correct(stage: DrillSession) -> None:
+    """Each changes what the other wrote and has asked for, and both ask for what it was."""
+    for role in [role for role, op in (("ended", "deprecate"), ("edited", "update")) if stage.supports(op)]:
+        for number, piece in enumerate(stage.plan.of(role)):
+            who = "ab"[number % 2]
+            stage.remember("to be corrected", [piece], who)
+            if ids := stage.ids.get(piece.name):
+                (_end if role == "ended" else _edit)(stage, piece, ids, who)
+
+
+def _end(stage: DrillSession, piece: Piece, ids: Sequence[str], who: str) -> None:
+    _ask_settled(stage, "to be corrected", piece, (who,))
+    stage.call("corrected", "deprecate", REPO, list(ids), ENDED, about=[piece], who=OTHER[who])
+    _ask_settled(stage, "corrected", piece, OTHER)
+
+
+def _edit(stage: DrillSession, piece: Piece, ids: Sequence[str], who: str) -> None:
+    first, then, last = texts = [each for each in stage.plan.of("edit") if each.name.startswith(piece.name[:-1])]
+    stage.change("to be corrected", "update", ids, first, who=who)
+    _ask_settled(stage, "to be corrected", first, (who,))
+    stage.change("corrected", "update", ids, then, who=OTHER[who])
+    _ask_settled(stage, "corrected", first, OTHER)
+    stage.change("corrected again", "update", ids, last, who=who)
+    for each in OTHER if stage.supports("history") else ():
+        stage.settle("versions", each)
+        stage.call("versions", "history", REPO, ids[0], about=[piece, *texts], who=each)
+
+
+def _ask_settled(stage: DrillSession, step: str, piece: Piece, handles: Iterable[str]) -> None:
+    for who in handles:
+        stage.settle(step, who)
+        _ask(stage, step, [piece], who)
 
 
 def _delete(stage: DrillSession) -> None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from harness.adapter import Ack, Item, Message, Scope, Source
+from harness.adapter import Ack, Item, Message, Scope, Source, Space
 from harness.selftest.planted.base import Planted, ReferenceMemory
 
 
@@ -332,3 +333,26 @@ class CapturesOnClosing(Planted):
             for each in self.told:
                 super().observe(*each)
             super().close()
+
+
+class ForgetsNothingObserved(Planted):
+    """What was captured from a session is not deleted by its id, although the answer says so."""
+
+    breaks = "captures_nothing_forgotten"
+
+    class Memory(ReferenceMemory):
+        def __init__(self, path: Path, space: Space, numpy: Any) -> None:
+            super().__init__(path, space, numpy)
+            with self.writing():
+                self.db.execute("CREATE TABLE IF NOT EXISTS observed (id TEXT PRIMARY KEY)")
+
+        def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+            ack = super().observe(transcript, scope, at, session)
+            with self.writing():
+                self.db.executemany("INSERT OR IGNORE INTO observed VALUES (?)", [(name,) for name in ack.ids])
+            return ack
+
+        def erase(self, scope: Scope, memory_id: str) -> bool:
+            if self.db.execute("SELECT 1 FROM observed WHERE id = ?", [memory_id]).fetchone():
+                return bool(self.visible(scope, memory_id))
+            return super().erase(scope, memory_id)

@@ -13,13 +13,13 @@ from harness.log.calls import ModelCall
 from harness.log.events import Event, Metered, Sought, Worked
 from harness.log.transcript import Called, Ended, Handled, Looked, Op
 from harness.metrics import faults, score
+from harness.metrics.trust.agents import Agents
 from harness.metrics.trust.burst import Bursts
 from harness.metrics.trust.keeping import undeclared_bytes
 from harness.metrics.trust.kills import is_looked_at
 from harness.metrics.trust.reach import Reach
 from harness.metrics.trust.rollback import METRICS as ROLLBACK
 from harness.metrics.trust.rollback import RESTORED, RollbackView
-from harness.metrics.trust.sharing import Agents
 from harness.metrics.trust.upgrade import Passes
 from harness.metrics.trust.view import DrillView
 from harness.metrics.view import Record
