@@ -155,7 +155,7 @@ OUT_OF_REACH: Mapping[str, str] = {
             "UndoesByUpdatingBack", "DeletesOnceMoreOnOpening", "ForgetsAHundred",
             "SkipsWhatARestoreTookAway", "AcknowledgesWhatARestoreTookAway", "SkipsItUntilReopened",
             "SkipsUpdatesOfCase", "SkipsUpdatesOfConfidence", "SkipsUpdatesByLength", "RevivesAfterTenDays",
-            "EndedTakePlacesOfAFilter", "MarkLosesTheKind", "ForgottenHeirRevivesTheOld",
+            "EndedTakePlacesOfAFilter", "MarkLosesTheKind", "ForgottenHeirRevivesTheOld", "RefreshesByCount",
         ),
         SELDOM,
     ),
@@ -171,7 +171,8 @@ OUT_OF_REACH: Mapping[str, str] = {
             "FadesAfterAYear", "TidiesOnTheSecondDay", "SwallowsThrottling", "ReadsThroughARestore",
             "KeepsUsersOutOfRepositories", "KeepsOrganisationsOutOfBranches", "ReadsTheFirstLine", "ReadsTheLastLine",
             "AsksInAscii", "ComparesInAscii", "FoldsQuestionsOnly", "FoldsTextsInAscii", "ReadsByIdUntilItWrites",
-            "TellsHistoryUntilItDeletes", "SwallowsTextsOfTheRepository",
+            "TellsHistoryUntilItDeletes", "SwallowsTextsOfTheRepository", "TellsItsOwnVersions", "StoresNoEndedTextAgain",
+            "TellsHistoryByText", "NestsItsHistory", "KeepsEditsOnTheBranch",
         ),
         UNFOUND,
     ),
@@ -194,7 +195,7 @@ OUT_OF_REACH: Mapping[str, str] = {
     **dict.fromkeys(
         (
             "WritesTheFileItRead", "FailsWhenBusy", "RepeatsWhatWasSlow", "IndexesOneAtATime",
-            "RewritesTheFileOnForget",
+            "RewritesTheFileOnForget", "CrossesWriters",
         ),
         AT_ONCE,
     ),

@@ -18,7 +18,7 @@ from harness.selftest.planted.base import Planted, ReferenceMemory
 
 
 class RefreshesByCount(Planted):
-    """A process searches its own copy as long as the number of memories is the same: it sees no update of another one."""
+    """A process searches its own copy as long as the number of memories is the same: it sees no update of another."""
 
     must = ("stale_after_other_changes",)
 
