@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.adapter import Hit, to_wire
+from harness.adapter import Hit, Source, to_wire
 from harness.log.events import Event
 from harness.log.transcript import Called
 from harness.metrics.trust.burst import METRICS
@@ -62,3 +62,26 @@ def test_a_memory_of_a_burst_is_doubled_if_one_listing_shows_it_twice(
 
 def test_what_one_of_two_listings_leaves_out_was_listed(tmp_path: Path) -> None:
     assert counts(judge(tmp_path, ["one"], ["two"])["unfindable_after_burst"]) == (0, 2)
+
+
+def cited(name: str, source: Source | None) -> Called:
+    hit = to_wire(Hit(f"id-{name}", text(name), source=source))
+    return Called(step="small after", op="recall", about=(name,), request={"scope": to_wire(HOME)}, answer=[hit])
+
+
+@pytest.mark.parametrize(("kept", "reached"), [(True, (1, 2)), (False, None)])
+def test_a_source_is_mixed_up_if_one_that_was_written_alone_was_kept(
+    tmp_path: Path, kept: bool, reached: tuple[int, int] | None
+) -> None:
+    """Memories of this plan cite nothing: to come with a source is to come with another's."""
+    calm = to_wire(Hit("id-calm", text("calm"), source=None if kept else Source(path="a.md")))
+    events: list[Event] = [
+        written("small calm", "calm"),
+        Called(step="small calm", op="recall", about=("calm",), request={"scope": to_wire(HOME)}, answer=[calm]),
+        written("small", "one"),
+        written("small", "two"),
+        cited("one", None),
+        cited("two", Source(path="docs/one.md")),
+    ]
+    found = measured(METRICS, transcript(tmp_path, PLAN, events, drill="burst"))["sources_mixed_in_burst"]
+    assert (counts(found) if reached else found.status) == (reached or "not-applicable")

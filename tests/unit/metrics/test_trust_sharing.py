@@ -19,7 +19,10 @@ from tests.support.drill_player import measured
 from tests.support.measures import counts, unanswered
 from tests.support.transcripts import transcript
 
-ROLES = {"one": "shared", "two": "dropped", "mine": "own", "ay": "a", "axe": "a-dropped", "bee": "b"}
+ROLES = {
+    "one": "shared", "two": "dropped", "mine": "own", "ay": "a", "axe": "a-dropped", "bee": "b", "end": "ended",
+    "old": "edited", "new": "edit",
+}  # fmt: skip
 
 
 def text(name: str) -> str:
@@ -33,6 +36,7 @@ PLAN = Plan(
             role=role,
             item=Item(text(name), Scope("tidewater"), "2026-02-02T09:00:00+00:00", "project"),
             canary=f"cw{name}",
+            twin="old" if role == "edit" else None,
         )
         for name, role in ROLES.items()
     )
@@ -60,6 +64,19 @@ class Tape:
 
     def forget(self, name: str, who: str = "a", said: bool = True) -> Tape:
         return self._call("forget", [name], [said], who)
+
+    def update(self, name: str, who: str = "a") -> Tape:
+        return self._call("update", [name], {"ids": ["old0"]}, who)
+
+    def end(self, name: str, who: str = "a", said: bool = True) -> Tape:
+        return self._call("deprecate", [name], [said], who)
+
+    def tells(self, *names: str, about: Sequence[str], who: str = "a") -> Tape:
+        return self._call("history", about, [text(name) for name in names], who)
+
+    def marks(self, name: str, who: str = "a") -> Tape:
+        """It comes as one that does not hold any more."""
+        return self._call("recall", [name], [{"memory_id": name, "text": text(name), "superseded": True}], who)
 
     def finds(self, *names: str, who: str = "a") -> Tape:
         """Each is asked for by its own text, and comes."""
@@ -320,3 +337,48 @@ def test_what_is_listed_and_not_found_is_unfindable(tmp_path: Path) -> None:
 def test_for_one_process_only_nothing_is_said_of_two(tmp_path: Path, name: str) -> None:
     measure = both().measures(tmp_path, lacks=["multi_process"])[name]
     assert measure.status == "unsupported" and "no multi_process" in measure.reason
+
+
+# --- corrections ------------------------------------------------------------------------------------------------------
+
+
+def correct(tape: Tape) -> Tape:
+    """`a` has both and asks for them; `b` updates the one, and marks the other as ended."""
+    tape.at("to be corrected").write("old", "end").finds("old", "end")
+    return tape.at("corrected").update("new", "b").misses("old", who="b").end("end", "b").misses("end", who="b")
+
+
+def test_who_finds_the_old_text_after_settling_has_not_seen_the_change(tmp_path: Path) -> None:
+    measure = correct(Tape()).finds("old").marks("end").measures(tmp_path)["stale_after_other_changes"]
+    assert counts(measure) == (1, 2), "what comes with the mark of its end is seen to have ended"
+    assert measure.receipts == ("L5", "L9 old stored at L2", "L6 old stored at L2"), "the update, and the looks of both"
+
+
+def test_a_change_that_whoever_made_it_does_not_see_is_none(tmp_path: Path) -> None:
+    tape = Tape().at("to be corrected").write("old").finds("old").at("corrected").update("new", "b")
+    measure = tape.finds("old", who="b").finds("old").measures(tmp_path)["stale_after_other_changes"]
+    assert isinstance(measure, NotMeasured) and measure.reason.startswith("no change took effect")
+
+
+def test_a_look_that_failed_shows_no_change(tmp_path: Path) -> None:
+    measure = correct(Tape()).fails("old").misses("end").measures(tmp_path)["stale_after_other_changes"]
+    assert unanswered(measure) == (1, 2, 1)
+
+
+@pytest.mark.parametrize("lacks", [["multi_process"], ["update", "deprecate"]])
+def test_without_a_second_process_or_a_change_there_is_nothing_to_see(tmp_path: Path, lacks: list[str]) -> None:
+    measure = correct(Tape()).finds("old").measures(tmp_path, lacks)["stale_after_other_changes"]
+    assert measure.status == "unsupported"
+
+
+def test_a_store_without_ends_is_asked_for_updates_alone(tmp_path: Path) -> None:
+    tape = Tape().at("to be corrected").write("old").finds("old").at("corrected").update("new", "b")
+    tape.misses("old", who="b").misses("old")
+    assert counts(tape.measures(tmp_path, ["deprecate"])["stale_after_other_changes"]) == (0, 1)
+
+
+def test_each_text_of_both_has_to_stand_in_the_history_that_either_is_told(tmp_path: Path) -> None:
+    tape = Tape().at("to be corrected").write("old").at("corrected").update("new", "b").at("versions")
+    tape.tells("old", "new", about=["old", "new"]).tells("old", about=["old", "new"], who="b")
+    measure = tape.measures(tmp_path)["versions_of_two_told"]
+    assert counts(measure) == (3, 4) and measure.receipts == ("L5 new stored at L3",)
