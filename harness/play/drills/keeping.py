@@ -111,7 +111,6 @@ def plan(size: int, seed: int) -> Plan:
     writer.pieces = [*first, blank, *writer.pieces[: -len(first) - 1]]
     writer.put("alike", TWICE, TWINS)  # in a later batch than the others
     writer.put("alike", replaceable[0][0].item.text, SIBLINGS[0])  # beside what is changed
-    writer.put("alike", REWRITTEN[0], SIBLINGS[1])  # beside what it is changed to
     changed = min(max(3, size // 50), CHANGED)
     for number, (twin, family, part) in enumerate(replaceable[: 2 * changed]):
         bare = number % 6 in (3, 4)
@@ -123,6 +122,7 @@ def plan(size: int, seed: int) -> Plan:
     # what holds on a branch has a successor there, and what a user was told one for all
     writer.put("successor", f"{TWICE}, on this branch", NARROWER[-1], twin=first[-1].name)
     writer.put("successor", f"{TWICE}, whoever you are", TWINS, twin=first[-2].name)
+    writer.put("alike", REWRITTEN[0], SIBLINGS[1])  # beside what it is changed to
     parts = (replacing, revising, ending, ranking, repeating, deprecating, filtering, growing)
     after = (*(piece for part in parts for piece in part.plan(seed)), *bulk.plan(size))
     return Plan(pieces=(*writer.pieces, *after))
