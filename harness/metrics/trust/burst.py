@@ -101,13 +101,14 @@ def unfindable(transcript: Transcript, roles: Sequence[str]) -> Measure:
 
 
 def sources_mixed(transcript: Transcript, roles: Sequence[str]) -> Measure:
-    """Of what comes back, if a memory that was written alone kept its source."""
+    """Of what cites something and comes back, if a memory that was written alone kept its source."""
     if refused := _refuse(transcript, roles, "source"):
         return refused
     bursts, check = Bursts.of(transcript), FieldCheck(transcript, "source")
     calm = [deed for role in roles for deed in bursts.list_written("remember", f"{role} calm")]
-    kept = any(check.is_right(deed.piece, deed.step) for deed in calm)
-    back = [deed for deed in bursts.deeds(roles) if kept and check.view.equal(deed.piece, f"{deed.step} after")]
+    kept = any(deed.piece.item.source and check.is_right(deed.piece, deed.step) for deed in calm)
+    cited = [deed for deed in bursts.deeds(roles) if kept and deed.piece.item.source]
+    back = [deed for deed in cited if check.view.equal(deed.piece, f"{deed.step} after")]
     mixed = [deed for deed in back if not check.is_right(deed.piece, f"{deed.step} after")]
     none = "no memory that was written alone came back with its source"
     return proportion(len(mixed), len(back), list(map(bursts.where, mixed)), none=none)
@@ -130,10 +131,11 @@ def _trust(
     label: str,
     otherwise: str,
     column: Place,
+    version: int = 1,
 ) -> TrustMetric:
     return trust(
         name, DRILL, "lower", "proportion", formula, partial(measure, roles=roles), label=label, otherwise=otherwise,
-        column=column, varies=_TIME, whole=False, asks=ASKS, version=2 if roles == TWO else 1,
+        column=column, varies=_TIME, whole=False, asks=ASKS, version=version + (roles == TWO),
     )  # fmt: skip
 
 
@@ -168,9 +170,10 @@ METRICS: tuple[TrustMetric, ...] = tuple(
         ),
         _trust(
             f"sources_mixed_in_burst{tail}",
-            f"memories that come back without their source, or with another / memories of {which} that come back, if "
-            "one that was written alone before kept its source",
-            sources_mixed, roles, f"sources mixed up {when}", f"sources kept {when}", columns.SOURCES.at("lost"),
+            f"memories that come back without their source, or with another / memories with a source, of {which}, that "
+            "come back, if one that was written alone before kept its source",
+            sources_mixed, roles, f"sources lost or mixed up {when}", f"sources kept {when}",
+            columns.SOURCES.at("lost"), version=2,
         ),
     )
 )  # fmt: skip

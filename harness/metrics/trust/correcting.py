@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from harness.log.transcript import Transcript
 from harness.metrics import columns
-from harness.metrics.metric import proportion
+from harness.metrics.metric import not_applicable, proportion
 from harness.metrics.trust.agents import OTHER, SHARING, Agents
 from harness.metrics.trust.metric import ASKS, TrustMetric, trust
 from harness.metrics.trust.view import DrillDeed, lacks, mark
 from harness.model.trial import Measure
 
 CHANGED = "corrected"
+EARLIER = "played before the drill asked for it"
 
 
 def _list_changed(agents: Agents) -> list[DrillDeed]:
@@ -23,13 +24,7 @@ def _list_changed(agents: Agents) -> list[DrillDeed]:
         for deed in agents.list_written("update", CHANGED)
         if deed.ids
     ]
-    ends = [
-        DrillDeed(line, call.who, call.step, agents.plan.by_name[name], agents.ids.get(name, ()))
-        for line, call in agents.transcript.calls("deprecate", CHANGED)
-        for name, said in zip(call.about, agents.transcript.answer(call) or (), strict=False)
-        if said
-    ]
-    return [*updates, *ends]
+    return [*updates, *agents.list_ended(CHANGED)]
 
 
 def _holds(agents: Agents, step: str, deed: DrillDeed, who: str) -> bool | None:
@@ -46,6 +41,8 @@ def stale_after_other_changes(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "update") and lacks(transcript, "deprecate"):
         return refused
     agents = Agents.of(transcript)
+    if not agents.plan.of("edited", "ended"):
+        return not_applicable(EARLIER)
     changed = [
         deed
         for deed in _list_changed(agents)
@@ -62,6 +59,8 @@ def versions_of_two_told(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process", "update", "history"):
         return refused
     agents = Agents.of(transcript)
+    if not agents.plan.of("edited"):
+        return not_applicable(EARLIER)
     of, bad, unanswered = 0, list[str](), 0
     for line, call in transcript.calls("history", "versions"):
         for piece in agents.list_acknowledged(agents.plan.by_name[name] for name in call.about):
@@ -77,14 +76,14 @@ METRICS: tuple[TrustMetric, ...] = (
         "stale_after_other_changes", SHARING, "lower", "proportion",
         "memories that one process updated or marked as ended and that the other, after settling, still finds as they "
         "were / such changes that were acknowledged and that the changing process confirms, of memories that the other "
-        "had found", stale_after_other_changes, asks=(*ASKS, "update", "deprecate"),
+        "had found", stale_after_other_changes, asks=(*ASKS, "update", "deprecate"), version=2,
         label="memories changed by one process, still found as they were by the other",
         otherwise="memories changed by one process, seen so by the other", column=columns.KEPT.at("undone"),
     ),
     trust(
         "versions_of_two_told", SHARING, "higher", "proportion",
         "texts of memories updated by two processes in turn that the history tells to either / such texts that were "
-        "acknowledged", versions_of_two_told, asks=(*ASKS, "update", "history"), verbatim=True,
+        "acknowledged", versions_of_two_told, asks=(*ASKS, "update", "history"), verbatim=True, version=2,
         label="texts of two processes told by the history", otherwise="texts of two processes missing from the history",
         column=columns.KEPT.at("fields"),
     ),

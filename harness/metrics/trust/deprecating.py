@@ -36,12 +36,7 @@ def _is_current(view: DrillView, piece: Piece, hit: Hit) -> bool:
 
 def _list_marked(view: DrillView, step: str = "marked") -> frozenset[str]:
     """Those of which the backend said that they are marked."""
-    return frozenset(
-        name
-        for _, call in view.transcript.calls("deprecate", step)
-        for name, said in zip(call.about, view.transcript.answer(call) or (), strict=False)
-        if said
-    )
+    return frozenset(deed.piece.name for deed in view.list_ended(step))
 
 
 def _succeeded(view: DrillView, op: Op, step: str) -> bool:

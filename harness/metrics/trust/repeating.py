@@ -36,6 +36,7 @@ DELETED: Mapping[str, Sequence[str]] = {
 TOLD_AGAIN = (("source", "told", "retold"), ("confidence", "retold", "rated"))
 """Field, the step that shows its first value, and the one that shows another of the same text."""
 ECHO = "echo"
+"""A memory elsewhere with the last text of one that was changed."""
 HEIRS = "chain heirs"
 """Texts of which each took the place of the one before."""
 CHAINED = "chained gone"
@@ -204,8 +205,7 @@ def same_text_updated(transcript: Transcript) -> Measure:
 
 
 def history_tells_all_versions(transcript: Transcript) -> Measure:
-    """Each text of a memory that was changed again and again, in the process that changed it and in a later one; and
-    none of them but its own in the history of a memory of that text elsewhere."""
+    """Each text of a memory that was changed again and again, in the process that changed it and in a later one."""
     if lacking := lacks(transcript, "update", "history"):
         return lacking
     view, cases = DrillView.of(transcript), list[Case]()
@@ -217,13 +217,25 @@ def history_tells_all_versions(transcript: Transcript) -> Measure:
             answered = [look for look in looks if not look.call.fault]
             good = any(mark(piece) in text for _, call in answered for text in view.texts(call)) if answered else None
             cases.append(Case(piece.name, looks[0] if looks else None, good))
-        others = {mark(piece) for piece in texts}
-        for piece in view.list_acknowledged(view.plan.of(ECHO)):
-            own = {mark(piece)}
-            for look in view.looks(piece.name, [step], ["history"]):
-                told = {word for text in view.texts(look.call) for word in others | own if word in text}
-                cases.append(Case(piece.name, look, None if look.call.fault else told <= own))
     return _count(view, cases, "no memory was changed more than once")
+
+
+def history_of_equal_text(transcript: Transcript) -> Measure:
+    """A memory that never changed has one text, whatever another one of the same text said before."""
+    if lacking := lacks(transcript, "update", "history"):
+        return lacking
+    view = DrillView.of(transcript)
+    others = {mark(piece) for piece in view.list_acknowledged(view.plan.of("version"))}
+    cases = [
+        Case(piece.name, look, None if look.call.fault else not _tells(view, look, others - {mark(piece)}))
+        for piece in view.list_acknowledged(view.plan.of(ECHO))
+        for look in view.looks(piece.name, ["history", "history reopened"], ["history"])
+    ]
+    return _count(view, cases, "no memory elsewhere had the text of one that was changed", bad=True)
+
+
+def _tells(view: DrillView, look: DrillLook, words: Iterable[str]) -> bool:
+    return any(word in text for word in words for text in view.texts(look.call))
 
 
 # --- in a word, and on later days -------------------------------------------------------------------------------------
@@ -313,10 +325,15 @@ METRICS: tuple[TrustMetric, ...] = (
         "history_tells_all_versions", KEEPING, "higher", "proportion",
         "texts of a memory changed twenty-six times, at last back to its second text, that its audit history brings, "
         "in the same process, which asked for it before, and, where the store outlives one, after a compaction in a "
-        "later one, and histories of a memory elsewhere with the last of these texts that tell none of the others / "
-        "such texts and histories", history_tells_all_versions, version=4, verbatim=True,
+        "later one / such texts", history_tells_all_versions, version=4, verbatim=True,
         label="earlier texts told by the history", otherwise="earlier texts missing from the history",
         column=columns.KEPT.at("fields"),
+    ),
+    trust(
+        "history_of_equal_text", KEEPING, "lower", "proportion",
+        "histories of a memory that never changed that tell an earlier text of a memory of another repository whose "
+        "text is the same now / such histories, in the same process and in a later one", history_of_equal_text,
+        label="histories that tell what a memory elsewhere said before", column=columns.SCOPES.at("read"),
     ),
     trust(
         "short_questions_answered", KEEPING, "higher", "proportion",

@@ -91,6 +91,15 @@ class DrillView:
             if all(self.transcript.answer(call) or [False])
         ]
 
+    def list_ended(self, step: str) -> list[DrillDeed]:
+        """Each memory of which the backend said that a step marked it as ended."""
+        return [
+            DrillDeed(line, call.who, call.step, self.plan.by_name[name], self.ids.get(name, ()))
+            for line, call in self.transcript.calls("deprecate", step)
+            for name, said in zip(call.about, self.transcript.answer(call) or (), strict=False)
+            if said
+        ]
+
     @cached_property
     def writes(self) -> Mapping[str, DrillDeed]:
         """Every piece that was handed over -> its write; an update or supersede counts after a remember."""

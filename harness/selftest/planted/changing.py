@@ -174,7 +174,7 @@ class StoresNoEndedTextAgain(Planted):
 class TellsHistoryByText(Planted):
     """Histories are kept by the text that holds now, so that memories of equal text tell each other's earlier texts."""
 
-    must = ("history_tells_all_versions",)
+    must = ("history_of_equal_text",)
 
     class Memory(ReferenceMemory):
         def history(self, scope: Scope, memory_id: str) -> list[str]:

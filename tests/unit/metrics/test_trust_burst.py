@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from harness.adapter import Hit, Source, to_wire
 from harness.log.events import Event
 from harness.log.transcript import Called
 from harness.metrics.trust.burst import METRICS
+from harness.model.drill import Plan
 from harness.model.trial import Measure
 from tests.support.drill_player import measured
 from tests.support.measures import counts
@@ -64,24 +66,28 @@ def test_what_one_of_two_listings_leaves_out_was_listed(tmp_path: Path) -> None:
     assert counts(judge(tmp_path, ["one"], ["two"])["unfindable_after_burst"]) == (0, 2)
 
 
-def cited(name: str, source: Source | None) -> Called:
-    hit = to_wire(Hit(f"id-{name}", text(name), source=source))
-    return Called(step="small after", op="recall", about=(name,), request={"scope": to_wire(HOME)}, answer=[hit])
+def cited(step: str, name: str, path: str) -> Called:
+    hit = to_wire(Hit(f"id-{name}", text(name), source=Source(path=path)))
+    return Called(step=step, op="recall", about=(name,), request={"scope": to_wire(HOME)}, answer=[hit])
 
 
-@pytest.mark.parametrize(("kept", "reached"), [(True, (1, 2)), (False, None)])
+@pytest.mark.parametrize(("cites", "kept", "reached"), [(True, True, (1, 2)), (True, False, None), (False, True, None)])
 def test_a_source_is_mixed_up_if_one_that_was_written_alone_was_kept(
-    tmp_path: Path, kept: bool, reached: tuple[int, int] | None
+    tmp_path: Path, cites: bool, kept: bool, reached: tuple[int, int] | None
 ) -> None:
-    """Memories of this plan cite nothing: to come with a source is to come with another's."""
-    calm = to_wire(Hit("id-calm", text("calm"), source=None if kept else Source(path="a.md")))
+    """Where nothing of a burst cites anything, no source was kept in it."""
+    pieces = [
+        replace(piece, item=replace(piece.item, source=Source(path=f"{piece.name}.md") if cites else None))
+        for piece in PLAN.pieces
+    ]
     events: list[Event] = [
         written("small calm", "calm"),
-        Called(step="small calm", op="recall", about=("calm",), request={"scope": to_wire(HOME)}, answer=[calm]),
+        cited("small calm", "calm", "calm.md" if kept else "other.md"),
         written("small", "one"),
         written("small", "two"),
-        cited("one", None),
-        cited("two", Source(path="docs/one.md")),
+        cited("small after", "one", "one.md"),
+        cited("small after", "two", "one.md"),
     ]
-    found = measured(METRICS, transcript(tmp_path, PLAN, events, drill="burst"))["sources_mixed_in_burst"]
+    told = transcript(tmp_path, Plan(pieces=tuple(pieces)), events, drill="burst")
+    found = measured(METRICS, told)["sources_mixed_in_burst"]
     assert (counts(found) if reached else found.status) == (reached or "not-applicable")

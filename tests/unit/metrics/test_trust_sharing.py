@@ -382,3 +382,11 @@ def test_each_text_of_both_has_to_stand_in_the_history_that_either_is_told(tmp_p
     tape.tells("old", "new", about=["old", "new"]).tells("old", about=["old", "new"], who="b")
     measure = tape.measures(tmp_path)["versions_of_two_told"]
     assert counts(measure) == (3, 4) and measure.receipts == ("L5 new stored at L3",)
+
+
+def test_a_drill_of_before_says_that_it_did_not_ask(tmp_path: Path) -> None:
+    old = Plan(pieces=tuple(piece for piece in PLAN.pieces if piece.role == "shared"))
+    found = measured(METRICS, transcript(tmp_path, old, [], drill="sharing"))
+    for name in ("stale_after_other_changes", "versions_of_two_told"):
+        measure = found[name]
+        assert isinstance(measure, NotMeasured) and measure.reason == "played before the drill asked for it"
