@@ -168,7 +168,7 @@ def test_a_sound_backend_keeps_all(tmp_path: Path) -> None:
     unplayed |= {"wordless_text_found", "ended_late", "ended_early", "numbers_as_told", "updated_found"}
     unplayed |= {"short_questions_answered", "many_found_at_once", "forgotten_at_once", "lost_by_forgetting_at_once"}
     unplayed |= {"same_text_updated", "kept_beside_a_batch", "changed_after_a_hit", "found_after_a_miss"}
-    unplayed |= {"history_tells_all_versions", "right_before_look_alike", "last_text_served"}
+    unplayed |= {"history_tells_all_versions", "history_of_equal_text", "right_before_look_alike", "last_text_served"}
     unplayed |= {"deprecated_recalled", "deprecated_lost", "deprecated_altered", "deprecated_undeleted"}
     unplayed |= {"recall_seconds_p95", "recall_seconds_p99", "write_seconds_p95", "delete_seconds"}
     unplayed |= {"first_answer_seconds", "source_survives_deletion", "filtered_missed", "filtered_wrong"}
@@ -368,6 +368,7 @@ def test_a_whole_file_is_found_by_its_text(tmp_path: Path) -> None:
             "update",
             {
                 "first_date_after_update",
+                "history_of_equal_text",
                 "history_tells_all_versions",
                 "same_text_updated",
                 "updated_found",

@@ -113,6 +113,29 @@ def test_a_history_tells_every_version_in_both_processes(tmp_path: Path) -> None
     assert counted(again) == (3, 6, 3)
 
 
+@pytest.mark.parametrize("told_too", [False, True])
+def test_a_namesake_has_no_history_but_its_own(tmp_path: Path, told_too: bool) -> None:
+    changed = [piece("v0", "version"), piece("v1", "version")]
+    echo = replace(changed[1], name="echo", role="echo", item=replace(changed[1].item, scope=Scope("apart", "acme")))
+    texts = [each.item.text for each in (changed if told_too else [echo])]
+    events: list[Event] = [
+        stored(changed[0], echo, step="told"),
+        Called(step="version", op="update", about=("v1",), answer={"ids": ["id-v0"]}),
+        Called(
+            step="history",
+            op="history",
+            about=("echo",),
+            request={"scope": to_wire(echo.item.scope), "memory_id": "id-echo"},
+            answer=texts,
+        ),
+    ]
+    found = repeating.history_of_equal_text(told(tmp_path, [*changed, echo], events))
+    assert counted(found) == (int(told_too), 1, None)
+    broken = [*events[:-1], events[-1].model_copy(update={"answer": None, "fault": FAULT})]
+    failed = repeating.history_of_equal_text(told(tmp_path / "broken", [*changed, echo], broken))
+    assert failed.status == "failed"
+
+
 def test_a_day_that_misses_a_memory_counts_whatever_the_next_one_shows(tmp_path: Path) -> None:
     one, two = piece("a", "day 0"), piece("b", "day 0")
     days = {"day 0": (one, two), "day 1": (two,), "day 3": (one, two)}
