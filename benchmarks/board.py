@@ -26,7 +26,7 @@ from harness.report import words
 from harness.report.model import board as scoreboard
 from harness.report.model import table, ways
 from harness.report.model.board import Board, BoardRow
-from harness.report.model.table import MEANING, SHAPES, Score
+from harness.report.model.table import MEANING, SHAPES, ScoreboardCell
 
 REPORTS = paths.ROOT / "reports"
 BOARD, SAMPLE = REPORTS / "board.tar.xz", REPORTS / "sample.tar.xz"
@@ -143,7 +143,7 @@ def _describe_row(row: BoardRow) -> str:
     return ", ".join(filter(None, [row.version, *row.marks, *row.notes]))
 
 
-def _show(score: Score) -> str:
+def _show(score: ScoreboardCell) -> str:
     return score.text if score.judgement == "open" else f"{score.shape} {score.text}"
 
 

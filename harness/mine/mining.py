@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from harness.machine import shortage
 from harness.mine import candidates, misled, reading, stories, toml
 from harness.mine.candidates import Candidate
-from harness.mine.recorded_sessions import Recorded, Sessions
+from harness.mine.recorded_sessions import Recorded, StorySessions
 from harness.mine.stories import MinedStory
 from harness.mine.tested import TestJudge
 from harness.mine.told import UNTOLD, Telling, find_tellings
@@ -64,7 +64,7 @@ class Mined:
     reasons: Mapping[str, int]
     misled: Mapping[str, int | None]
     told: Mapping[str, Sequence[Telling]] = field(default_factory=dict)
-    sessions: Sessions | None = None
+    sessions: StorySessions | None = None
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def search(
             f"{named}: nothing to mine in {format_count(len(commits) - 1, 'change')} ({tell_most(reasons)}); "
             f"{_advise(repo, commits, reasons)}"
         )
-    sessions = Sessions(repo, commits, recorded, tellings) if recorded else None
+    sessions = StorySessions(repo, commits, recorded, tellings) if recorded else None
     return Mined(
         repo, location, commits, remaining, dropped, reasons, misled.count_days(repo, remaining), tellings, sessions
     )

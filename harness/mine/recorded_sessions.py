@@ -66,7 +66,7 @@ class _Heard:
     sources: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-class Sessions:
+class StorySessions:
     """What was recorded, for the stories of one repository.
 
     Args:

@@ -42,7 +42,7 @@ class Unscoped(Random):
 
 
 @dataclass(frozen=True)
-class Pooling:
+class PoolBaseline:
     """What everything that the story wrote so far is worth to each reader, and where it or the repository misleads."""
 
     solved: Mapping[ReadPolicy, Count]
@@ -59,7 +59,7 @@ class Pooling:
     """The probes for which there are not."""
 
 
-def measure_pool(proof: ScenarioProof, work_trees: WorkTrees, scoped: bool) -> Pooling:
+def measure_pool(proof: ScenarioProof, work_trees: WorkTrees, scoped: bool) -> PoolBaseline:
     """Reads the whole pool with each policy.
 
     Args:
@@ -75,7 +75,7 @@ def measure_pool(proof: ScenarioProof, work_trees: WorkTrees, scoped: bool) -> P
     }
     newest = plays[0].ends["newest"].values()
     probes = [event for event in plays[0].recalled if event.purpose == "probe"]
-    return Pooling(
+    return PoolBaseline(
         solved,
         Count(sum(end.origin == "memory" and end.outcome in ("stale", "lure") for end in newest), len(cases)),
         Count(sum(_misleads(proof, session, decision) for session, _, decision in cases), len(cases)),

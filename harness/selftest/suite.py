@@ -60,9 +60,9 @@ class ScenarioRow:
     heard: transcripts.Heard | None
     """How its transcripts are worded; None: it has none."""
     cold: Count
-    open_: pool_baselines.Pooling
+    open_: pool_baselines.PoolBaseline
     """The full pool of a store that heeds no scopes."""
-    scoped: pool_baselines.Pooling
+    scoped: pool_baselines.PoolBaseline
     """The full pool of a store that keeps apart what holds elsewhere."""
     noisy: tuple[Cell, ...]
     """What a run would report of `full_context` and some real backends."""

@@ -16,7 +16,7 @@ from harness.model.trial import DEFAULT_K, READ_POLICIES
 from harness.report import words
 from harness.report.words import make_plain
 from harness.selftest import bounds, capture_faults, cheats, job_table, overlap, separability, transcripts
-from harness.selftest.pool_baselines import Pooling
+from harness.selftest.pool_baselines import PoolBaseline
 from harness.selftest.proof import Count
 from harness.selftest.suite import ENOUGH, MISLED, SOLVED, ScenarioRow, SelfTest, share, sum_counts
 
@@ -145,7 +145,7 @@ def _describe_comparisons(compared: Sequence[Comparison]) -> str:
     return "; ".join(f"against {name}: {', '.join(values)}" for name, values in told.items())
 
 
-def _show_solved(pools: list[Pooling]) -> str:
+def _show_solved(pools: list[PoolBaseline]) -> str:
     shares = (f"{policy} solves {share(sum_counts(p.solved[policy] for p in pools)):.0%}" for policy in READ_POLICIES)
     return ", ".join(shares)
 

@@ -21,7 +21,7 @@ from harness.model.trial import NotMeasured
 from harness.report import words
 from harness.report.model import judges, table, ways
 from harness.report.model.judges import Member, list_members
-from harness.report.model.table import DASH, Case, Number, Score
+from harness.report.model.table import DASH, Case, Number, ScoreboardCell
 
 JUDGES = {**judges.WORK_JUDGES, **judges.TRUST_JUDGES}
 
@@ -70,7 +70,7 @@ class BoardRow:
     key: str
     name: str
     version: str
-    scores: tuple[Score, ...]
+    scores: tuple[ScoreboardCell, ...]
     notes: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
 
@@ -113,13 +113,13 @@ class Board:
         """Nothing was measured of any backend."""
         return not any(score.measured for row in self.rows if not row.cold for score in row.scores)
 
-    def find(self, key: str, column: str) -> Score:
+    def find(self, key: str, column: str) -> ScoreboardCell:
         """One cell; a dash where the column is left out."""
         place = next((at for at, each in enumerate(self.columns) if each.id == column), None)
         row = next(row for row in self.rows if row.key == key)
         return DASH if place is None else row.scores[place]
 
-    def list_scores(self, column: str) -> list[tuple[BoardRow, Score]]:
+    def list_scores(self, column: str) -> list[tuple[BoardRow, ScoreboardCell]]:
         """The cells of a column, without that of no memory."""
         return [(row, self.find(row.key, column)) for row in self.rows if not row.cold]
 
@@ -154,7 +154,7 @@ def collect(results: Results) -> Board:
     )  # fmt: skip
 
 
-def _judge(results: Results, key: str, column: Column) -> Score:
+def _judge(results: Results, key: str, column: Column) -> ScoreboardCell:
     """Without a memory there is nothing to ask it; where many calls failed, nothing is good as little went wrong."""
     if key == COLD and column.id not in (judges.DECISIONS, judges.COST):
         return DASH
@@ -180,8 +180,8 @@ def _find_version(results: Results, key: str) -> str:
     return table.show_version(results.backends[key]) if key in results.backends else ""
 
 
-def _make_absent(reason: str) -> Score:
-    return Score((Number(words.NOT_MEASURED["not-run"]),), why=words.make_visible(reason, 200))
+def _make_absent(reason: str) -> ScoreboardCell:
+    return ScoreboardCell((Number(words.NOT_MEASURED["not-run"]),), why=words.make_visible(reason, 200))
 
 
 def _list_notes(results: Results, key: str) -> Iterator[str]:

@@ -25,7 +25,7 @@ from harness.model.results import Pooled, Results
 from harness.model.trial import Definition, ReadPolicy
 from harness.report import words
 from harness.report.model import table, ways
-from harness.report.model.table import DASH, Case, Judgement, Number, Score, explain_none, is_hidden
+from harness.report.model.table import DASH, Case, Judgement, Number, ScoreboardCell, explain_none, is_hidden
 from harness.report.model.ways import Spread, Standing, join_reads
 
 # --- the agent's work -------------------------------------------------------------------------------------------------
@@ -38,10 +38,10 @@ MOST, LITTLE = 2 / 3, 1 / 3
 """Shares of the way from chance to the oracle: a recall from the first on is good, below the second it is bad."""
 CHEAPER, DEARER = 0.75, 1.25
 """Tokens for each completed job, as a ratio to those without memory."""
-Judge = Callable[[Results, str, Column], Score]
+Judge = Callable[[Results, str, Column], ScoreboardCell]
 
 
-def judge_decisions(results: Results, key: str, column: Column) -> Score:
+def judge_decisions(results: Results, key: str, column: Column) -> ScoreboardCell:
     """Against no memory, under every read policy that was played."""
     score = _show(results, key, DECISIONS_RIGHT)
     if key == COLD or not score.measured:
@@ -80,7 +80,7 @@ def _tell_when(reads: Sequence[ReadPolicy], played: Iterable[ReadPolicy]) -> str
     return f"if the agent {join_reads(reads)}"
 
 
-def judge_stale(results: Results, key: str, column: Column) -> Score:
+def judge_stale(results: Results, key: str, column: Column) -> ScoreboardCell:
     """Not good where little is decided right: who decides nothing acts on nothing stale."""
     score = _show(results, key, STALE_USE)
     if not score.measured:
@@ -103,7 +103,7 @@ def _tell_often(share: float) -> str:
     return "rarely" if share <= RARELY else "sometimes" if share <= OFTEN else "often"
 
 
-def judge_recall(results: Results, key: str, column: Column) -> Score:
+def judge_recall(results: Results, key: str, column: Column) -> ScoreboardCell:
     """Between drawing blindly and the oracle, which recalls all."""
     score = _show(results, key, RECALL)
     if not score.measured:
@@ -122,7 +122,7 @@ def judge_recall(results: Results, key: str, column: Column) -> Score:
     return replace(score, judgement="middling", word="some answers")
 
 
-def judge_cost(results: Results, key: str, column: Column) -> Score:
+def judge_cost(results: Results, key: str, column: Column) -> ScoreboardCell:
     """Tokens for each completed job beside those of no memory, with the jobs that both rest on."""
     score, write = _show(results, key, TOKENS_PER_JOB), ways.best_write(results, key)
     found, cold = (ways.spread(results, each, TOKENS_PER_JOB, write) for each in (key, COLD))
@@ -157,13 +157,13 @@ def _tell_ratio(low: float, high: float) -> str:
     return f"{low:.0%} of" if f"{low:.0%}" == f"{high:.0%}" else f"{low:.0%}\u2013{high:.0%} of"
 
 
-def _tell_unpaid(results: Results, key: str, score: Score, cold: Spread | None) -> Score:
+def _tell_unpaid(results: Results, key: str, score: ScoreboardCell, cold: Spread | None) -> ScoreboardCell:
     """Tokens that no completed job shares."""
     paid = table.find_pooled(results, key, TOKENS_TOTAL)
     ratio = table.find_pooled(results, key, TOKENS_PER_JOB)
     if ratio is None or not ratio.not_applicable or paid is None or paid.value is None:
         return score
-    score = Score((Number("no job completed", paid.cells),), measure=TOKENS_TOTAL)
+    score = ScoreboardCell((Number("no job completed", paid.cells),), measure=TOKENS_TOTAL)
     if key == COLD:
         return score
     return (
@@ -173,7 +173,7 @@ def _tell_unpaid(results: Results, key: str, score: Score, cold: Spread | None) 
     )
 
 
-def _show(results: Results, key: str, measure: str) -> Score:
+def _show(results: Results, key: str, measure: str) -> ScoreboardCell:
     """The row's best write policy first, append beneath it; named where several were played."""
     spreads = ways.spreads(results, key, measure)
     if not spreads:
@@ -194,7 +194,7 @@ def _show(results: Results, key: str, measure: str) -> Score:
     bars = tuple(each.shares for each in spreads if each in shown) if ordered[0].first.hits is not None else ()
     low, high = ordered[0].shares
     worse = high if results.definitions[measure].better == "lower" else low
-    return Score(tuple(lines), measure=measure, bars=bars, value=worse)
+    return ScoreboardCell(tuple(lines), measure=measure, bars=bars, value=worse)
 
 
 def _tell(spread: Spread, *, named: bool) -> str:
@@ -284,7 +284,7 @@ def tell_inspected(results: Results, key: str) -> str | None:
     return words.make_visible(reasons[0], 120) if reasons else None
 
 
-def judge_trust(results: Results, key: str, column: Column) -> Score:
+def judge_trust(results: Results, key: str, column: Column) -> ScoreboardCell:
     """What went wrong, the gravest first; else what broke or could not be told; else the leading measure."""
     members = list_members(results, key, column.id)
     wrong = [each for each in members if each.wrong]
@@ -304,13 +304,13 @@ def judge_trust(results: Results, key: str, column: Column) -> Score:
     return replace(_show_case(lead.case), judgement="good", word=column.clean)
 
 
-def _show_case(case: Case) -> Score:
+def _show_case(case: Case) -> ScoreboardCell:
     text = case.counted if case.of else words.share(case.wrong)
     value = case.wrong / case.of if case.of else case.wrong
-    return Score((Number(text, case.cells),), drill=case.drill, measure=case.measure, value=value)
+    return ScoreboardCell((Number(text, case.cells),), drill=case.drill, measure=case.measure, value=value)
 
 
-def judge_promises(results: Results, key: str, column: Column) -> Score:
+def judge_promises(results: Results, key: str, column: Column) -> ScoreboardCell:
     """Held over so many operations, or the shortest sequence that was not, in words."""
     for cell in list_drills(results, key):
         measure = cell.measures.get(BROKEN_PROMISES)
@@ -320,7 +320,7 @@ def judge_promises(results: Results, key: str, column: Column) -> Score:
         if pooled.value is None:
             return explain_none(pooled)
         operations = words.format_count(pooled.of or 0, "operation")
-        score = Score((Number(operations),), drill=cell.id, measure=BROKEN_PROMISES, value=pooled.of)
+        score = ScoreboardCell((Number(operations),), drill=cell.id, measure=BROKEN_PROMISES, value=pooled.of)
         if not pooled.value:
             return replace(score, judgement="good", word=column.clean)
         sentence = words.make_visible(cell.promise.says, 160) if cell.promise else ""
@@ -338,7 +338,7 @@ def _shorten(steps: str) -> str:
     return f"{steps[:STEPS].rpartition(ARROW)[0] or steps[:STEPS]}{ARROW}\u2026"
 
 
-def judge_speed(results: Results, key: str, column: Column) -> Score:
+def judge_speed(results: Results, key: str, column: Column) -> ScoreboardCell:
     for cell in list_drills(results, key):
         if RECALL_SECONDS not in cell.measures:
             continue
@@ -349,7 +349,7 @@ def judge_speed(results: Results, key: str, column: Column) -> Score:
         milliseconds = f"{seconds * 1000:,.0f} ms" if seconds >= 0.001 else "< 1 ms"
         text = milliseconds if seconds < 1 else f"{seconds:,.1f} s"
         why = f"{cell.size:,} memories in the store"
-        score = Score((Number(text),), drill=cell.id, measure=RECALL_SECONDS, why=why, value=seconds)
+        score = ScoreboardCell((Number(text),), drill=cell.id, measure=RECALL_SECONDS, why=why, value=seconds)
         if seconds <= AT_ONCE:
             return replace(score, judgement="good", word="at once")
         if seconds <= WAITING:

@@ -172,7 +172,7 @@ class Number(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Score:
+class ScoreboardCell:
     """One cell.
 
     Attributes:
@@ -214,17 +214,17 @@ class Score:
         return bool(self.measure)
 
 
-DASH = Score((Number(SHAPES["open"]),))
+DASH = ScoreboardCell((Number(SHAPES["open"]),))
 
 
-def explain_none(pooled: Pooled | None) -> Score:
+def explain_none(pooled: Pooled | None) -> ScoreboardCell:
     """The word for no number, which is neither good nor bad; what broke is bad."""
     if pooled is None:
         return DASH
     why = "; ".join(words.make_visible(reason, 160) for reason in pooled.reasons)
     missed = " + ".join(word for word, _ in words.count_missed(pooled)) or words.NOT_MEASURED["not-run"]
     text = CANNOT_TELL if is_hidden(pooled) and not pooled.failed else missed
-    return Score((Number(text, pooled.cells),), "bad" if pooled.failed else "open", why=why)
+    return ScoreboardCell((Number(text, pooled.cells),), "bad" if pooled.failed else "open", why=why)
 
 
 def is_hidden(pooled: Pooled) -> bool:
@@ -238,7 +238,7 @@ MESSAGE = 160
 
 
 @dataclass(frozen=True)
-class Failing:
+class FailingOperation:
     """One operation of one backend: `count` of `calls` of the trials in which it failed, and the first of them."""
 
     op: str
@@ -267,7 +267,7 @@ class Statement:
     backend: str
     head: str
     bad: bool
-    failing: tuple[Failing, ...]
+    failing: tuple[FailingOperation, ...]
 
     @property
     def line(self) -> str:
@@ -303,7 +303,7 @@ def _state_faults(
     return Statement(name, f"{words.make_visible(name, 60)}: {sentence} {how}{beside}", bad, tuple(ops))
 
 
-def _find_failing(op: str, own: Sequence[Faults]) -> Failing:
+def _find_failing(op: str, own: Sequence[Faults]) -> FailingOperation:
     calls = {each.trial: each.calls for each in own}
     kinds = words.join_words(list(dict.fromkeys(each.kind.replace("-", " ") for each in own)))
-    return Failing(op, sum(each.count for each in own), sum(calls.values()), len(calls), kinds, own[0])
+    return FailingOperation(op, sum(each.count for each in own), sum(calls.values()), len(calls), kinds, own[0])

@@ -19,7 +19,7 @@ from harness.model.cells import AnyCell, Faults
 from harness.model.regression import GateVerdict
 from harness.model.results import Results
 from harness.report.model import board
-from harness.report.model.table import DASH, MEANING, Score
+from harness.report.model.table import DASH, MEANING, ScoreboardCell
 from harness.report.words import format_count, make_plain, make_visible
 
 # --- `junit.xml` ------------------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def _scores(results: Results) -> Iterator[TestCase]:
             yield TestCase("scoreboard", f"{row.key}: {column.head}", outcome, text, told=text)
 
 
-def _tell(score: Score) -> str:
+def _tell(score: ScoreboardCell) -> str:
     """`bad: 8 of 8; deleted secrets still on disk`: what a table shows as a mark, and beside the number."""
     if score == DASH:
         return "not asked"

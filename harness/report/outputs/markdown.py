@@ -22,7 +22,7 @@ from harness.report.model import board, table
 from harness.report.model.board import Board, BoardRow
 from harness.report.model.evidence import BadCase
 from harness.report.model.sections import Costing, collect_costs
-from harness.report.model.table import MEANING, SHAPES, Score
+from harness.report.model.table import MEANING, SHAPES, ScoreboardCell
 from harness.report.text import points, verdict
 
 # --- verdict and scoreboard for a job summary or a pull request -------------------------------------------------------
@@ -132,7 +132,7 @@ def _name_row(row: BoardRow) -> str:
     return f"{format_code(row.name)} {_escape(row.version)}".strip()
 
 
-def _show(score: Score) -> str:
+def _show(score: ScoreboardCell) -> str:
     mark = f"{score.shape} " if score.judgement != "open" else ""
     text = _escape(score.text) if score.measured else f"*{_escape(score.text)}*"
     beside = "; ".join(_escape(each) for each in (*(line.text for line in score.lines[1:]), score.word) if each)

@@ -25,7 +25,7 @@ from harness.report import charts, words
 from harness.report.model import board, contrasts, drills, evidence, needs, sections, table, ways
 from harness.report.model.board import Board, Missing, list_missing
 from harness.report.model.evidence import DrillEvidence, StoryEvidence
-from harness.report.model.table import Number, Score
+from harness.report.model.table import Number, ScoreboardCell
 from harness.report.text import points, verdict
 from harness.report.text.points import VerdictLine
 from harness.report.timeline.timelines import Timelines, group_cases
@@ -105,7 +105,7 @@ def find_links(
     full = {each.id for each in shown_timelines.shown}
     missing = list_missing(results)
 
-    def link(row: str, score: Score, number: Number) -> str:
+    def link(row: str, score: ScoreboardCell, number: Number) -> str:
         if score.drill:
             return receipts.get((score.drill, score.measure)) or f"t-{score.measure}"
         own = [cells[name] for name in number.cells if name in cells]
@@ -138,7 +138,7 @@ def _rank(own: Sequence[Cell], measure: str, full: Collection[str]) -> Iterator[
     yield from sorted(cells, key=lambda cell: (cell.trial not in full, cell.trial not in shows, -share(cell), cell.id))
 
 
-def _reason(missing: Sequence[Missing], row: str, score: Score) -> str:
+def _reason(missing: Sequence[Missing], row: str, score: ScoreboardCell) -> str:
     """The line that says why there is no number."""
     for at, each in enumerate(missing, 1):
         if each.word in score.text and each.reason[:60] in score.why and (row in each.backends or not each.backends):

@@ -14,7 +14,7 @@ from harness.model.results import Results
 from harness.report import words
 from harness.report.model import board, table, ways
 from harness.report.model.board import Board, BoardRow
-from harness.report.model.table import MEANING, SHAPES, Judgement, Score
+from harness.report.model.table import MEANING, SHAPES, Judgement, ScoreboardCell
 from harness.report.text import verdict
 from harness.report.text.points import Tone
 
@@ -83,7 +83,7 @@ def _name(row: BoardRow) -> Text:
     return Text(words.make_plain(row.name), style="dim" if row.cold else "bold")
 
 
-def _format_cell(score: Score) -> Text:
+def _format_cell(score: ScoreboardCell) -> Text:
     """The mark and the number, beneath them what it rests on and what the other write policy reaches."""
     mark = f"{score.shape} " if score.judgement != "open" else "  "
     cell = Text(mark, style=STYLES[score.judgement])

@@ -14,7 +14,7 @@ from harness.model.trial import SCRIPTED, Measured
 from harness.report import words
 from harness.report.model.board import Board, BoardRow, Head
 from harness.report.model.judges import SPEED
-from harness.report.model.table import Score
+from harness.report.model.table import ScoreboardCell
 
 # --- a point ----------------------------------------------------------------------------------------------------------
 
@@ -58,7 +58,7 @@ def shorten(claims: Sequence[Claim], reached: str = "") -> list[Claim]:
 
 # --- what went wrong, then what was clean -----------------------------------------------------------------------------
 
-Cells = Sequence[tuple[BoardRow, Score]]
+Cells = Sequence[tuple[BoardRow, ScoreboardCell]]
 FEW = 6
 """As many backends as have a point of their own on what is wrong with each."""
 
@@ -106,7 +106,7 @@ def _tell_partly(board: Board, column: Head, cells: Cells) -> str:
     return f"{column.head}: {column.clean or 'passed'} in {sound}; no number for {rest}."
 
 
-def _is_told(score: Score) -> bool:
+def _is_told(score: ScoreboardCell) -> bool:
     return score.measured or score.judgement == "bad"
 
 
@@ -161,7 +161,7 @@ def _judge_column(column: Head, cells: Cells) -> VerdictLine:
     return VerdictLine(text, column.topic, "bad", (*claims, *rest))
 
 
-def _tell_fault(score: Score, whose: str = "") -> str:
+def _tell_fault(score: ScoreboardCell, whose: str = "") -> str:
     if not score.measured:
         return f"the test{whose} failed"
     return score.cases[0].told if score.cases else f"{score.word} ({score.text})" if score.word else score.text

@@ -20,7 +20,7 @@ from harness.model.results import Results, Unplayed
 from harness.model.trial import Definition, NotMeasured
 from harness.report.model import board, ways
 from harness.report.model.board import Board
-from harness.report.model.table import MEANING, SHAPES, Judgement, Score
+from harness.report.model.table import MEANING, SHAPES, Judgement, ScoreboardCell
 from harness.report.outputs import markdown, page, terminal
 from harness.report.text import verdict
 from tests.support.made_results import Said, play, results
@@ -50,7 +50,7 @@ def run(changed: Mapping[str, Said]) -> Results:
     return results({"x": stories}, {"x": {name: said for name, said in own.items() if name in trust.DEFINITIONS}})
 
 
-def score(made: Results, name: str) -> Score:
+def score(made: Results, name: str) -> ScoreboardCell:
     column = ALL[name].column
     assert column is not None
     return board.collect(made).find("x", column)
