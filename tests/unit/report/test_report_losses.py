@@ -9,7 +9,7 @@ from harness.log.folder import Folder
 from harness.metrics.losses import STAGES
 from harness.model.results import Results
 from harness.report.charts import decisions
-from tests.unit.report.test_report_charts import missed, share, texts, with_row
+from tests.support.chart_results import missed, share, texts, with_row
 
 
 @pytest.fixture(scope="module")
