@@ -16,8 +16,9 @@ from harness.log.reader import Log
 from harness.machine import bubblewrap
 from harness.play.readers import ReaderError
 from tasks import loader
+from tests.support.agent_player import EDIT, make, play
 from tests.support.fake_model import FakeModel
-from tests.unit.agents.test_reader import CHECK, EDIT, QUIET, Story, make, play
+from tests.support.worked_job import CHECK, QUIET, Story
 from tests.unit.conftest import House
 
 contained = pytest.mark.skipif(not bubblewrap.is_available(), reason="bubblewrap is not here, or may not do its work")
