@@ -2,114 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
-from unittest.mock import patch
+from typing import Any
 
 import pytest
-from pydantic import JsonValue
 
 from harness.adapter import Hit, Scope, to_wire
-from harness.log.receipts import Receipt, read
-from harness.log.transcript import Called, Op
+from harness.log.transcript import Called
 from harness.metrics.trust.isolation import METRICS
-from harness.metrics.trust.places import DIRECTIONS
-from harness.model.backend import Fault
-from harness.model.drill import Plan
-from harness.model.trial import Measure, Measured
-from harness.play.drills import scopes
+from harness.model.trial import Measured
 from harness.play.drills.isolation import plan
 from tests.support.drill_player import measured
+from tests.support.isolation_calls import (
+    AROUND,
+    BEYOND,
+    BY_ROLE,
+    LINES,
+    NEVER,
+    NOWHERE,
+    PLAN,
+    SEARCH,
+    SOUND,
+    A,
+    B,
+    call,
+    found,
+    lines,
+    places,
+    wrote,
+)
 from tests.support.measures import counts
 from tests.support.transcripts import transcript
-
-NAMES = ("api", "api-internal")
-
-
-def one_pair(pair: tuple[str, Scope, Scope] = ("prefix-repo-3", Scope(repo=NAMES[0]), Scope(repo=NAMES[1]))) -> Plan:
-    with (
-        patch.object(scopes, "make_pairs", lambda: iter([pair])),
-        patch.object(scopes, "make_places", lambda: iter(PLACES)),
-    ):
-        return plan(5, 1)
-
-
-PLACES = (
-    ("lattice.", Scope()), ("lattice.org", Scope(org="o")), ("lattice.org+user", Scope(org="o", user="u")),
-    ("lattice.org+user!user", Scope(org="o", user="v")),
-)  # fmt: skip
-PLAN: Plan = one_pair()
-"""One pair, the repositories `api` and `api-internal`; and four places."""
-BY_ROLE = {piece.name if piece.role == "place" else piece.role: piece for piece in PLAN.pieces}
-A, B, NOWHERE = BY_ROLE["near"].item.scope, BY_ROLE["far"].item.scope, Scope()
-NEVER = Scope(repo="never-written")
-BEYOND = ("far", "edited", "dropped", "replaced", "overwrite", "revision", "heir")
-SEARCH = "leaks_by_prefix"
-AROUND = {f"{direction}_scope_forgotten" for direction in DIRECTIONS}
-
-
-def call(step: str, op: Op, scope: Scope, about: tuple[str, ...], *shown: str, fault: bool = False) -> Called:
-    """A call that is about these roles and shows those."""
-    hits = [to_wire(Hit(role, BY_ROLE[role].item.text, scope=BY_ROLE[role].item.scope)) for role in shown]
-    return Called(
-        step=step,
-        op=op,
-        about=tuple(BY_ROLE[role].name for role in about),
-        request={"scope": to_wire(scope)},
-        answer=None if fault else hits,
-        fault=Fault(kind="crashed", op=op, message="gone") if fault else None,
-    )
-
-
-def wrote(*roles: str, stored: int = 1) -> Called:
-    acks = [{"ids": [role][:stored]} for role in roles]
-    return Called(step="write", op="remember", about=tuple(BY_ROLE[role].name for role in roles), answer=acks)
-
-
-SOUND: Mapping[str, Called] = {
-    "write A": wrote("near"),
-    "write B": wrote("far", "edited", "dropped"),
-    "write all": wrote("everywhere"),
-    "search A": call("own", "recall", A, ("near",), "near", "everywhere"),
-    "cross A": call("cross", "recall", A, ("far",), "near", "everywhere"),
-    "list A": call("listed", "entries", A, ("near",), "near"),
-    "get A": call("own", "get", A, ("near",), "near"),
-    "cross get A": call("cross", "get", A, ("far",)),
-    "search B": call("own", "recall", B, ("far",), "far", "edited", "dropped"),
-    "cross B": call("cross", "recall", B, ("near",), "far"),
-    "list B": call("listed", "entries", B, BEYOND, "far", "edited", "dropped"),
-    "get B": call("own", "get", B, ("far",), "far"),
-    "cross get B": call("cross", "get", B, ("near",)),
-    "search all": call("own", "recall", NOWHERE, ("everywhere",), "everywhere"),
-    "crowd": call("crowd", "recall", A, ("near",), "near"),
-    "wider": call("wider", "recall", A, ("everywhere",), "everywhere"),
-    "empty": call("empty", "recall", NOWHERE, ("far",), "everywhere"),
-    "unwritten": call("unwritten", "recall", NEVER, ("far",), "everywhere"),
-    "list all": call("empty", "entries", NOWHERE, ("everywhere",), "everywhere"),
-    "list never": call("unwritten", "entries", NEVER, ()),
-    "cross update": call("cross", "update", A, ("edited", "overwrite")),
-    "cross forget": call("cross", "forget", A, ("dropped",)),
-    "crossed": call("cross written", "entries", B, BEYOND, "far", "edited", "dropped"),
-    "own update": call("own", "update", B, ("edited", "revision")),
-    "own forget": call("own", "forget", B, ("dropped",)),
-    "changed": call("own written", "entries", B, BEYOND, "far", "revision"),
-    "before": call("before forget_scope", "entries", B, BEYOND, "far", "revision"),
-    "forget_scope": call("across", "forget_scope", A, ("near",)),
-    "after A": call("after forget_scope", "entries", A, ("near",)),
-    "after B": call("after forget_scope", "entries", B, BEYOND, "far", "revision"),
-}
-LINES = {name: f"L{line}" for line, name in enumerate(SOUND, 2)}
-
-
-def found(
-    folder: Path, changes: Mapping[str, Called | None] | None = None, lacks: Mapping[str, str] | None = None
-) -> dict[str, Measure]:
-    """What the measures say of the sound transcript with some calls changed, or left out."""
-    calls = {**SOUND, **(changes or {})}
-    events = [event for event in calls.values() if event]
-    return measured(METRICS, transcript(folder, PLAN, events, drill="isolation", lacks=lacks or {}))
 
 
 def test_a_sound_backend(tmp_path: Path) -> None:
@@ -148,15 +72,6 @@ LEAKS: list[tuple[str, str, Called, str]] = [
     ("scope_deletion_spill", "after B", call("after forget_scope", "entries", B, BEYOND, "far"), "after B"),
     ("scope_names_refused", "write A", wrote("near", stored=0), "write A"),
 ]  # fmt: skip
-
-
-def places(measure: Measure) -> list[Receipt]:
-    return [place for place in map(read, measure.receipts) if place]
-
-
-def lines(measure: Measure) -> list[str]:
-    """Of its receipts the line alone."""
-    return [f"L{place.line}" for place in places(measure)]
 
 
 @pytest.mark.parametrize(("name", "where", "changed", "receipt"), LEAKS)
@@ -318,122 +233,3 @@ def test_without_a_listing_each_memory_is_searched_for(tmp_path: Path) -> None:
 def test_pairs_that_no_supported_respect_tells_apart_are_not_applicable(tmp_path: Path) -> None:
     measures = measured(METRICS, transcript(tmp_path, PLAN, [], drill="isolation", lacks={"scope_repo": "none"}))
     assert {each.status for each in measures.values()} == {"not-applicable"}
-
-
-# --- by id, and by place ----------------------------------------------------------------------------------------------
-
-
-def told(step: str, scope: Scope, role: str, *shown: str) -> Called:
-    texts: Any = [BY_ROLE[each].item.text for each in shown]
-    return call(step, "history", scope, (role,)).model_copy(update={"answer": texts})
-
-
-@pytest.mark.parametrize("gone", ["", " gone"])
-def test_a_history_counts_if_its_own_scope_may_read_it(tmp_path: Path, gone: str) -> None:
-    role = "dropped" if gone else "far"
-    own, cross = told(f"own{gone}", B, role, role), told(f"cross{gone}", A, role, role)
-    name = f"{'deleted_' if gone else ''}history_across_scopes"
-    assert counts(found(tmp_path / "told", {"own h": own, "cross h": cross})[name]) == (1, 1)
-    silent = {"own h": own, "cross h": told(f"cross{gone}", A, role)}
-    assert counts(found(tmp_path / "silent", silent)[name]) == (0, 1)
-    nothing = {"own h": told(f"own{gone}", B, role), "cross h": cross}
-    assert found(tmp_path / "nothing", nothing)[name].status == "not-applicable"
-
-
-def test_what_another_scope_supersedes_is_gone_or_marked(tmp_path: Path) -> None:
-    def measure(name: str, crossed: Called, owned: Called = SOUND["changed"]) -> Measure:
-        changes = {
-            "list B": call("listed", "entries", B, BEYOND, "far", "replaced"),
-            "cross supersede": call("cross", "supersede", A, ("replaced", "usurper")),
-            "crossed": crossed,
-            "changed": owned,
-        }
-        return found(tmp_path / name, changes)["superseded_across_scopes"]
-
-    left = call("cross written", "entries", B, BEYOND, "far", "replaced")
-    hits = [{**hit, "superseded": "api" in NAMES} for hit in cast(list[dict[str, JsonValue]], left.answer)]
-    assert counts(measure("left", left)) == (0, 1)
-    assert counts(measure("taken", call("cross written", "entries", B, BEYOND, "far"))) == (1, 1)
-    assert counts(measure("marked", left.model_copy(update={"answer": hits}))) == (1, 1)
-    stays = call("own written", "entries", B, BEYOND, "far", "replaced")
-    assert measure("no control", left, stays).status == "not-applicable"
-
-
-def asked_for(name: str, *shown: str) -> Called:
-    return call("place", "recall", BY_ROLE[name].item.scope, (name,), name, *shown)
-
-
-FULL, OPEN, OTHER, ALL = "lattice.org+user", "lattice.org", "lattice.org+user!user", "lattice."
-PLACED = {name: asked_for(name) for name in (FULL, OPEN, OTHER, ALL)}
-
-
-@pytest.mark.parametrize(
-    ("name", "shown", "bad"),
-    [
-        (FULL, OTHER, {"leaks_by_part": (1, 2)}),
-        (FULL, OPEN, {}),
-        (OPEN, OTHER, {"leaks_by_nesting": (1, 2)}),
-        (ALL, FULL, {"leaks_by_nesting": (1, 2)}),
-    ],
-)
-def test_what_a_place_brings_is_named_by_how_scopes_lie(
-    tmp_path: Path, name: str, shown: str, bad: dict[str, tuple[int, int]]
-) -> None:
-    measures = found(tmp_path, {**PLACED, name: asked_for(name, shown)})
-    seen = {each: counts(measures[each]) for each in ("leaks_by_part", "leaks_by_nesting")}
-    assert seen == {"leaks_by_part": (0, 2), "leaks_by_nesting": (0, 2), **bad}
-
-
-def test_of_a_store_that_looks_at_no_user_only_the_part_is_told(tmp_path: Path) -> None:
-    both = {FULL: asked_for(FULL, OTHER), OTHER: asked_for(OTHER, FULL), OPEN: asked_for(OPEN, OTHER)}
-    measures = found(tmp_path, {**PLACED, **both})
-    assert counts(measures["leaks_by_part"]) == (2, 2)
-    assert counts(measures["leaks_by_nesting"]) == (0, 1)
-
-
-def test_what_holds_in_a_wider_scope_is_to_come_in_a_narrower_one(tmp_path: Path) -> None:
-    def within(name: str, *shown: str) -> Called:
-        return call("within", "recall", BY_ROLE[FULL].item.scope, (name,), *shown)
-
-    asked = {**PLACED, "open": within(OPEN), "all": within(ALL, ALL)}
-    assert counts(found(tmp_path / "found", asked)["wider_scope_missed"]) == (1, 2)
-    unseen = {**asked, OPEN: call("place", "recall", BY_ROLE[OPEN].item.scope, (OPEN,))}
-    assert counts(found(tmp_path / "unseen", unseen)["wider_scope_missed"]) == (0, 1), "it is not found at all"
-
-
-def test_a_search_in_its_own_scope_that_brings_nothing_counts(tmp_path: Path) -> None:
-    silent = {"search A": call("own", "recall", A, ("near",))}
-    assert counts(found(tmp_path, silent)["missed_in_own_scope"]) == (1, 3)
-
-
-def test_a_listing_is_of_exactly_one_scope(tmp_path: Path) -> None:
-    def listed(*shown: str) -> dict[str, Called]:
-        return {**PLACED, "listed": call("listed place", "entries", BY_ROLE[FULL].item.scope, (FULL,), FULL, *shown)}
-
-    for at, (shown, leaks, wider) in enumerate([((), 0, 0), ((OPEN,), 0, 1), ((OTHER,), 1, 0)]):
-        measures = found(tmp_path / str(at), listed(*shown))
-        assert counts(measures["leaks_by_listing"]) == (leaks, 3)
-        assert counts(measures["wider_scope_in_listing"]) == (wider, 3)
-
-
-def test_what_a_deletion_takes_is_named_by_where_it_stood(tmp_path: Path) -> None:
-    def after(step: str, target: str, *left: str, of: tuple[str, ...]) -> dict[str, Called]:
-        scope = BY_ROLE[target].item.scope if target in BY_ROLE else Scope(org="")
-        looks = {f"{step} {name}": call(step, "entries", BY_ROLE[name].item.scope, (name,),
-                                        *({name} & set(left))) for name in of}  # fmt: skip
-        return {step: call(step, "forget_scope", scope, (target,) if target in BY_ROLE else ()), **looks}
-
-    def measures(*left: str, blank: tuple[str, ...] = (ALL,)) -> dict[str, Measure]:
-        own = after("around 1", OPEN, *left, of=(OPEN, FULL, OTHER, ALL))
-        folder = tmp_path / f"{len(list(tmp_path.iterdir())) if tmp_path.exists() else 0}"
-        return found(folder, {**PLACED, **own, **after("blank org", "", *blank, of=(ALL,))})
-
-    def seen(told: dict[str, Measure]) -> dict[str, Any]:
-        return {name: each.value for name, each in told.items() if name in AROUND and each.status == "measured"}
-
-    assert seen(measures(FULL, OTHER, ALL)) == {"wider_scope_forgotten": 0, "narrower_scope_forgotten": 0}
-    assert seen(measures(FULL, ALL)) == {"wider_scope_forgotten": 0, "narrower_scope_forgotten": 1}
-    assert seen(measures(FULL, OTHER)) == {"wider_scope_forgotten": 1, "narrower_scope_forgotten": 0}
-    assert seen(measures(FULL, OTHER, ALL, OPEN)) == {}, "a deletion without effect says nothing of what it spares"
-    assert counts(measures(ALL)["empty_name_forgets_others"]) == (0, 1)
-    assert counts(measures(ALL, blank=())["empty_name_forgets_others"]) == (1, 1)

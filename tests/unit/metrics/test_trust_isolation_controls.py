@@ -16,21 +16,9 @@ from harness.model.trial import Measure, NotMeasured
 from harness.play.drills import scopes
 from harness.play.drills.isolation import plan
 from tests.support.drill_player import measured
+from tests.support.isolation_calls import BEYOND, BY_ROLE, LINES, PLACES, PLAN, SOUND, A, B, call, found, lines
 from tests.support.measures import counts
 from tests.support.transcripts import transcript
-from tests.unit.metrics.test_trust_isolation import (
-    BEYOND,
-    BY_ROLE,
-    LINES,
-    PLACES,
-    PLAN,
-    SOUND,
-    A,
-    B,
-    call,
-    found,
-    lines,
-)
 
 USER = ("prefix-user-1", Scope(user="ana"), Scope(user="ana2"))
 REPO = ("prefix-repo-1", Scope(repo="api"), Scope(repo="api-internal"))

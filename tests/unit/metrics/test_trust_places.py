@@ -6,18 +6,8 @@ from pathlib import Path
 
 from harness.adapter import Scope
 from harness.log.transcript import Called
+from tests.support.isolation_calls import ALL, BY_ROLE, FULL, OPEN, OTHER, PLACED, asked_for, call, found
 from tests.support.measures import counts, unanswered
-from tests.unit.metrics.test_trust_isolation import (
-    ALL,
-    BY_ROLE,
-    FULL,
-    OPEN,
-    OTHER,
-    PLACED,
-    asked_for,
-    call,
-    found,
-)
 
 
 def test_a_search_that_does_not_bring_its_own_shows_no_part_that_the_store_ignores(tmp_path: Path) -> None:
