@@ -13,10 +13,10 @@ from harness.metrics.freed import MOST, Size, Spot, list_read, not_given_back, o
 from harness.metrics.trust.deletion import METRICS
 from harness.model.drill import Piece, Plan
 from harness.model.trial import Measure
+from tests.support.deletion_drill import Play, reason
 from tests.support.drill_player import measured
 from tests.support.measures import counts
 from tests.support.transcripts import transcript
-from tests.unit.metrics.test_trust_deletion import Play, reason
 
 FILE, COLUMN = Spot("old.bin", ""), Spot("db", "rows audit.said")
 

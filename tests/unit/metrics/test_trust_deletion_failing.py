@@ -11,8 +11,8 @@ import pytest
 from harness.log.transcript import Op
 from harness.model.backend import Fault
 from harness.model.trial import Measured
+from tests.support.deletion_drill import BYSTANDERS, EVERYTHING, FAULT, KEY, SOUGHT, Play, ready, reason
 from tests.support.measures import counts
-from tests.unit.metrics.test_trust_deletion import BYSTANDERS, EVERYTHING, FAULT, KEY, SOUGHT, Play, ready, reason
 
 HISTORY = "history_tells_earlier_text"
 

@@ -10,8 +10,8 @@ from harness.log.transcript import Ended
 from harness.model.backend import Fault
 from harness.model.trial import NotMeasured
 from harness.play.drills.deletion import own_words
+from tests.support.deletion_drill import BYSTANDERS, EVERYTHING, FAULT, PLAN, Play, ready, reason
 from tests.support.measures import counts, unanswered
-from tests.unit.metrics.test_trust_deletion import BYSTANDERS, EVERYTHING, FAULT, PLAN, Play, ready, reason
 
 
 def asked_by_id(play: Play, *answers: bool | None) -> Play:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.log.transcript import Ended
-from tests.unit.metrics.test_trust_deletion import FAULT, Play, ready, reason, sound
+from tests.support.deletion_drill import FAULT, Play, ready, reason, sound
 
 BYTES = ("queries_kept_on_disk", "text_gone_after_closing", "vector_gone_after_closing", "text_gone_after_kill")
 

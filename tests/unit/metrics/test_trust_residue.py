@@ -11,10 +11,10 @@ from harness.log.transcript import Called, Looked
 from harness.metrics.trust.deletion import METRICS
 from harness.model.drill import Piece, Plan
 from harness.model.trial import Measured, NotMeasured
+from tests.support.deletion_drill import BYSTANDERS, EVERYTHING, SHOWN, Play, ready, reason
 from tests.support.drill_player import measured
 from tests.support.measures import counts
 from tests.support.transcripts import transcript
-from tests.unit.metrics.test_trust_deletion import BYSTANDERS, EVERYTHING, SHOWN, Play, ready, reason
 
 
 def test_a_layer_that_is_not_declared_any_more_is_shown_by_the_look_before(tmp_path: Path) -> None:
