@@ -12,9 +12,9 @@ from harness.adapter import Layer, to_wire
 from harness.log.transcript import Called, Looked
 from harness.metrics.trust.keeping import TIE
 from harness.model.trial import Measured
+from tests.support.keeping_drill import HOME, LIVE, Play, changed, under, whole
 from tests.support.measures import counts, unanswered, value
 from tests.unit.metrics.test_edges import ask, judge, stored
-from tests.unit.metrics.test_trust_keeping import HOME, LIVE, Play, changed, under, whole
 
 # --- fields -----------------------------------------------------------------------------------------------------------
 
