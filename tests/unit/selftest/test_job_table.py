@@ -12,8 +12,8 @@ from harness.model.job import Decision
 from harness.repo.checks import WorkTrees
 from harness.selftest import control_plays, job_checks, job_table
 from harness.selftest.control_plays import DecisionEnd
+from tests.support.deep_house import STORY, DeepHouse
 from tests.unit.conftest import Series
-from tests.unit.tasks.test_deep_stories import STORY, DeepHouse
 
 EDIT = {"path": "shop.py", "new": "x"}
 OPTIONS = [

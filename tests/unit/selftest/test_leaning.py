@@ -10,8 +10,8 @@ from harness.selftest import overlap
 from harness.selftest.overlap import Leaning
 from harness.selftest.proof import ScenarioProof
 from tasks import loader
+from tests.support.deep_house import SESSIONS, STORY, DeepHouse
 from tests.unit.conftest import House, Series
-from tests.unit.tasks.test_deep_stories import SESSIONS, STORY, DeepHouse
 
 SOUND = Leaning(current=0, superseded=0, of=5)
 

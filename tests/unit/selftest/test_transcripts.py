@@ -11,9 +11,9 @@ from harness.selftest.overlap import Leaning
 from harness.selftest.proof import ScenarioProof
 from harness.selftest.transcripts import Heard, Lengths
 from tasks import loader
+from tests.support.deep_house import SESSIONS, DeepHouse
 from tests.unit.conftest import House, Series
 from tests.unit.selftest.test_leaning import PLANTED, plant
-from tests.unit.tasks.test_deep_stories import SESSIONS, DeepHouse
 
 EVEN = Leaning(current=3, superseded=3, of=100, picked=50)
 LONGER, SHORTER = Lengths((9, 9, 9), (1, 1, 1)), Lengths((1, 1, 1), (9, 9, 9))
