@@ -53,6 +53,10 @@ class Foreign:
         return self.git("rev-parse", "HEAD")
 
 
+Make = Callable[[Foreign], Path | None]
+"""Makes a repository odd; where it lies then, unless it is still there."""
+
+
 def live(foreign: Foreign) -> None:
     """A history in which four values change, one of them twice."""
 
