@@ -27,6 +27,7 @@ from tests.e2e.test_chat_reader import calls, cells, live
 from tests.support.fake_performer import FakePerformer, know
 from tests.support.fake_upstream import Handler, completion, served
 from tests.support.logs import canonical
+from tests.support.nights import leave_to_night
 
 pytestmark = [
     PLAYED,
@@ -64,7 +65,7 @@ def fake() -> Iterator[FakePerformer]:
         yield running
 
 
-@pytest.mark.parametrize("wanted", ["right", "stale"])
+@pytest.mark.parametrize("wanted", leave_to_night(["right", "stale"], 2))
 def test_who_knows_everything_is_right_and_who_takes_the_worst_is_wrong(
     cli: Cli, agent: Profile, fake: FakePerformer, tmp_path: Path, wanted: Any
 ) -> None:
@@ -165,6 +166,7 @@ def test_a_change_in_code_is_judged_by_hidden_tests_that_the_program_never_sees(
         assert all(kept) and not any("hidden/" in text for text in (*seen, *kept))
 
 
+@pytest.mark.nightly
 def test_who_needs_two_corrections_is_green_after_three_rounds_and_repeats_one(
     cli: Cli, agent: Profile, tmp_path: Path
 ) -> None:
@@ -297,6 +299,7 @@ def test_a_recorded_run_is_replayed_and_a_changed_prompt_is_a_miss_with_a_diff(
     assert cell["measures"]["decisions_right"]["hits"] == 0, "failed stays in the denominator"
 
 
+@pytest.mark.nightly
 def test_who_goes_on_without_its_memory_or_ends_by_a_limit_of_its_own_is_told_of(
     cli: Cli, agent: Profile, tmp_path: Path
 ) -> None:

@@ -24,6 +24,7 @@ from tests.e2e.conftest import MEASURED, SMALL, Cli, find_log, only
 from tests.support.fake_performer import FakePerformer, know
 from tests.support.fake_upstream import KEY, Handler, completion, served
 from tests.support.logs import canonical
+from tests.support.nights import leave_to_night
 
 pytestmark = [
     MEASURED,
@@ -53,7 +54,9 @@ def cells(folder: Path, backend: str) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("wanted", "form"), [("right", "chat"), ("stale", "chat"), ("right", "chat-json")])
+@pytest.mark.parametrize(
+    ("wanted", "form"), leave_to_night([("right", "chat"), ("stale", "chat"), ("right", "chat-json")], 3)
+)
 def test_of_every_kind_who_knows_everything_is_right_and_who_takes_the_worst_is_wrong(
     cli: Cli, fake: FakePerformer, tmp_path: Path, wanted: Any, form: str
 ) -> None:

@@ -203,6 +203,7 @@ def test_a_worker_that_dies_in_the_middle_changes_no_result(cluster: Cluster, tm
     assert not cluster.environments("first"), "it was closed"
 
 
+@pytest.mark.nightly
 def test_a_client_or_a_scheduler_that_is_killed_loses_nothing_finished(cluster: Cluster, tmp_path: Path) -> None:
     cluster.worker("first")
     cluster.ready("first")
@@ -250,6 +251,7 @@ def _descendants(pid: int) -> list[int]:
     return [each for each in found if b"multiprocessing" not in Path(f"/proc/{each}/cmdline").read_bytes()]
 
 
+@pytest.mark.nightly
 def test_who_is_not_as_the_run_expects_is_refused_and_says_why(cluster: Cluster, tmp_path: Path) -> None:
     """Another version, another adapter, another SDK; what lacks an SDK plays the rest."""
     other = tmp_path / "other"

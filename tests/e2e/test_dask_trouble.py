@@ -90,6 +90,7 @@ def test_a_worker_that_joins_late_plays(cluster: Cluster, tmp_path: Path) -> Non
     assert not problems and len(found) > 20 and all(each.sealed for each in found.values())
 
 
+@pytest.mark.nightly
 def test_a_worker_that_its_nanny_starts_again_goes_on(cluster: Cluster, tmp_path: Path) -> None:
     nanny = cluster.worker("only", nanny=True)
     cluster.ready("only")
@@ -129,6 +130,7 @@ def test_a_damaged_parcel_is_one_trial_that_is_played_again(cluster: Cluster, tm
     assert {*Folder(only(out)).logs()[0]} == {*Folder(only(tmp_path / "here")).logs()[0]}
 
 
+@pytest.mark.nightly
 def test_a_backend_with_a_server_plays_there_as_it_does_here(cluster: Cluster, tmp_path: Path) -> None:
     cluster.worker("first", stores=SERVED, threads=2)
     cluster.worker("second", stores=SERVED, threads=2)
@@ -143,6 +145,7 @@ def test_a_backend_with_a_server_plays_there_as_it_does_here(cluster: Cluster, t
     assert sum(each.trial.backend == "own_store:Served" for each in played) == 3
 
 
+@pytest.mark.nightly
 def test_a_budget_is_the_whole_cluster_s_and_ends_the_run(cluster: Cluster, tmp_path: Path) -> None:
     root = str(paths.ROOT)  # for the store with a model inside
     cluster.worker("first", PYTHONPATH=root)

@@ -83,6 +83,7 @@ def test_a_signal_at_the_end_prints_nothing(number: signal.Signals, tmp_path: Pa
     assert (process.returncode, stderr) == (0, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_after_the_command_leaves_its_exit_code(number: signal.Signals) -> None:
     done = subprocess.run(

@@ -16,6 +16,7 @@ from harness.play import drills
 from harness.selftest.faults import FLAGS, find_move, is_gain
 from tests.support.broken_reference import KINDS
 from tests.support.drill_player import drilled
+from tests.support.nights import leave_to_night
 
 pytestmark = pytest.mark.slow
 
@@ -67,7 +68,7 @@ def measures(transcript: Transcript) -> Mapping[str, Measure]:
     return cell.measures
 
 
-@pytest.mark.parametrize(("op", "kind", "drill", "names"), CASES)
+@pytest.mark.parametrize(("op", "kind", "drill", "names"), leave_to_night(CASES, 3))
 def test_nothing_looks_good_whose_calls_failed(
     tmp_path: Path,
     tmp_path_factory: pytest.TempPathFactory,

@@ -81,6 +81,7 @@ def test_a_session_whose_time_cannot_be_read_is_dated_by_its_file_and_said_to_be
     assert done.exit_code == 0 and "1 session without a time that can be read: dated by the file" in done.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [

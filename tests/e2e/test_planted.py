@@ -11,6 +11,7 @@ from harness.selftest import measures
 from harness.selftest.faults import PlantedFault
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # it plays every drill of three backends, and two of them again
 def test_a_fault_that_is_none_or_not_the_declared_one_is_a_breach(cache: Path) -> None:

@@ -90,6 +90,7 @@ def test_what_was_finished_before_is_not_played_again(cli: Cli, cache: Path, tmp
     assert "reused" not in said and damaged["run"]["reused"] == {}
 
 
+@pytest.mark.nightly
 def test_a_stop_in_the_middle_leaves_no_reused_trial_without_its_mark(
     cli: Cli, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -312,6 +312,7 @@ def test_a_run_of_some_trials_is_resumed_as_it_was_asked_for(cli: Cli, program: 
     assert {log.trial.backend for log in logs(only(tmp_path)).values()} == {"none", None}
 
 
+@pytest.mark.slow
 def test_a_trial_that_does_not_exist_is_one_line(cli: Cli, tmp_path: Path) -> None:
     line = one_line(cli("run", "-b", "none", *SMALL, "--out", tmp_path, "--trial", "nosuch"), 2)
     assert "--trial nosuch" in line and not list(tmp_path.iterdir())

@@ -18,6 +18,7 @@ from harness.model.drill import DrillTrial
 from harness.model.trial import Trial
 from tests.e2e.conftest import Cli
 from tests.support.commands import commands, planned
+from tests.support.nights import leave_to_night
 
 SAMPLE, PAGES = paths.ROOT / "reports" / "sample.tar.xz", paths.ROOT / "reports" / "sample"
 SHOWN = ("report.html", "summary.md", "junit.xml")
@@ -111,7 +112,7 @@ def test_each_drill_with_a_command_on_the_page_is_played() -> None:
 
 @pytest.mark.slow
 @pytest.mark.backend
-@pytest.mark.parametrize("drill", DRILLED)
+@pytest.mark.parametrize("drill", leave_to_night(DRILLED, 5))
 def test_a_command_of_each_drill_plays_it(cli: Cli, tmp_path: Path, drill: str) -> None:
     """With as few memories as a drill may have, which is another trial."""
     own = [command for _, command in commands(read()) if find_drill(command) == drill]

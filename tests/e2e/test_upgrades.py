@@ -66,6 +66,7 @@ def test_bisect_passes_over_a_release_that_cannot_be_made(tmp_path: Path, wheelh
     assert "it may also be one of these, which could not be judged: 1.4" in said.output
 
 
+@pytest.mark.nightly
 def test_bisect_says_that_nothing_changed(tmp_path: Path) -> None:
     said = run(tmp_path, "bisect", "t=tiny:Tiny", "1.0", "1.2", "--measure", MEASURE, "--drill-size", "20")
     assert (said.exit_code, "there is no change to look for" in said.output) == (3, True)

@@ -16,6 +16,7 @@ from harness import paths
 from harness.cli import commands
 from harness.regress import gates, unanswerable
 from tests.support.commands import select_options
+from tests.support.nights import leave_to_night
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +42,7 @@ def job(step: str, folder: Path, cache: Path, **env: str) -> subprocess.Complete
 
 
 @pytest.mark.skipif(not (paths.ROOT / ".venv" / "bin" / "coldwarm").exists(), reason="make has not set up .venv")
-@pytest.mark.parametrize(("least", "code"), [(0.1, 0), (0.99, 1)])
+@pytest.mark.parametrize(("least", "code"), leave_to_night([(0.99, 1), (0.1, 0)], 2))
 def test_a_gate_decides_how_the_job_ends(tmp_path: Path, cache: Path, least: float, code: int) -> None:
     (tmp_path / "gates.toml").write_text(GATE.format(least))
     summary = tmp_path / "summary.md"

@@ -53,6 +53,7 @@ def test_it_plays_every_target_and_ends_well(tmp_path: Path) -> None:
     assert f"kept in {tmp_path}/.ci/.cache/coldwarm/proofs" in said
 
 
+@pytest.mark.slow
 def test_a_target_that_fails_is_told_whole_and_fails_it(tmp_path: Path) -> None:
     said = "@echo begins; sleep 0.3; echo goes on; sleep 0.3; echo ends; exit 3"
     process = run(write(tmp_path, static="@for at in 1 2 3 4 5 6; do echo beside; sleep 0.1; done", test=said))
@@ -61,6 +62,7 @@ def test_a_target_that_fails_is_told_whole_and_fails_it(tmp_path: Path) -> None:
     assert "begins\ngoes on\nends\n" in told and "Error 3" in told
 
 
+@pytest.mark.slow
 def test_a_ci_that_is_stopped_leaves_no_process(tmp_path: Path) -> None:
     process = run(write(tmp_path, static="@echo $$$$ >first; sleep 60 & echo $$! >second; wait"))
     files = [tmp_path / "first", tmp_path / "second"]

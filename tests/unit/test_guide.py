@@ -32,6 +32,7 @@ def test_the_adapter_of_the_guide_keeps_the_contract(shelf: str) -> None:
     assert sum(outcome.status == "kept" for outcome in outcomes) >= 30
 
 
+@pytest.mark.slow
 def test_the_adapter_of_the_guide_works(shelf: str, tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.mkdir()

@@ -218,6 +218,7 @@ def test_a_damaged_store_is_as_good_as_none(project: Project) -> None:
     assert project.play() == ["passed"]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_workers_keep_and_take_passes_too(tmp_path: Path) -> None:
     words = ("-q", "-n", "1", "-m", "slow", "tests/unit/log/test_lines.py")

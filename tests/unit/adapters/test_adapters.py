@@ -100,6 +100,7 @@ def test_no_sdk_is_loaded_before_a_store_is_opened() -> None:
     assert done.stdout == "\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "module", "message"),
     [

@@ -29,6 +29,7 @@ def copies(adapter: Adapter, space: Space) -> dict[str, int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Chroma, Mem0])
 def test_scores_are_cosines_of_the_harness_vectors(kind: type[Chroma | Mem0], space: Space) -> None:
     written = ["ship the blimp", "ship ship ship", "the blimp by hand", "a blimp"]
@@ -94,6 +95,7 @@ def test_chroma_says_why_it_cannot_vacuum(space: Space) -> None:
         Chroma().compact(replace(space, root=space.root + "/missing"))
 
 
+@pytest.mark.slow
 def test_mem0_gives_the_history_of_what_it_deleted(space: Space) -> None:
     adapter = Mem0()
     memory = adapter.open(space)
@@ -106,6 +108,7 @@ def test_mem0_gives_the_history_of_what_it_deleted(space: Space) -> None:
     assert copies(adapter, space)["history"] > 0
 
 
+@pytest.mark.slow
 def test_mem0_hides_what_has_expired(space: Space) -> None:
     memory = Mem0().open(space)
     memory.remember(
@@ -116,6 +119,7 @@ def test_mem0_hides_what_has_expired(space: Space) -> None:
     memory.close()
 
 
+@pytest.mark.slow
 def test_mem0_lets_one_store_be_open_and_frees_it_at_close(space: Space) -> None:
     memory = Mem0().open(space)
     with pytest.raises(RuntimeError, match="already accessed"):

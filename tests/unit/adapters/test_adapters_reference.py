@@ -109,6 +109,7 @@ for each in items:
 """
 
 
+@pytest.mark.slow
 def test_processes_that_write_at_once_lose_nothing_and_share_no_id(space: Space) -> None:
     items = json.dumps(to_wire([item(f"fact {at}") for at in range(20)]))
     command = [sys.executable, "-c", WRITER, json.dumps(to_wire(space)), items]

@@ -101,6 +101,7 @@ def test_hits_of_several_projects_take_turns(worker: FakeWorker) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_list_is_read_past_its_pages_and_no_memory_twice(worker: FakeWorker) -> None:
     memory = opened(worker)
     memory.remember([item(f"fact {at}") for at in range(2 * PAGE + 1)])

@@ -144,6 +144,7 @@ def test_a_store_that_takes_an_empty_name_for_none_breaks_the_contract(kept_apar
         write_checks.keeps_empty_names(bench)
 
 
+@pytest.mark.slow
 def test_an_exception_must_be_needed() -> None:
     class TestKeeps(Quick):
         adapter = "none"

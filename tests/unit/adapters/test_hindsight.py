@@ -116,6 +116,7 @@ def test_each_store_has_a_bank_of_its_own() -> None:
     assert name_bank("/a") == name_bank("/a") != name_bank("/b")
 
 
+@pytest.mark.slow
 def test_a_document_is_deleted_once_no_unit_of_it_holds_and_till_then_its_units_are_marked(tmp_path: Path) -> None:
     fake = FakeHindsight({"one": [1], "two": [2, 3]})
     with opened(fake, tmp_path) as memory:
@@ -128,6 +129,7 @@ def test_a_document_is_deleted_once_no_unit_of_it_holds_and_till_then_its_units_
     assert ("DELETE", "documents/two") in fake.asked and not [each for each in fake.asked if each[0] == "PATCH"]
 
 
+@pytest.mark.slow
 def test_a_document_is_marked_as_a_whole_and_an_earlier_end_stays(tmp_path: Path) -> None:
     fake, march, may = FakeHindsight({"one": [1], "two": [2, 3]}), "2026-03-01T00:00:00+00:00", "2026-05-01T00:00+02:00"
     with opened(fake, tmp_path) as memory:
@@ -141,6 +143,7 @@ def test_a_document_is_marked_as_a_whole_and_an_earlier_end_stays(tmp_path: Path
     assert marks == [[*plain, f"ends-{end}.0"] for end in (1777586400, 1772323200, 1772323200)]
 
 
+@pytest.mark.slow
 def test_a_filter_is_groups_of_tags_and_what_has_ended_or_is_less_sure_is_left_out(tmp_path: Path) -> None:
     fake, where = FakeHindsight({}), Filter(("user", "project"), "docs/a.md", 0.5)
     with opened(fake, tmp_path) as memory:
@@ -159,6 +162,7 @@ def test_a_filter_is_groups_of_tags_and_what_has_ended_or_is_less_sure_is_left_o
         assert fake.given[-1]["tag_groups"] == [kept[0], {"not": {"tags": out[:1], "match": "any_strict"}}]
 
 
+@pytest.mark.slow
 def test_nothing_of_another_scope_is_read_or_deleted_by_its_id(tmp_path: Path) -> None:
     fake, elsewhere = FakeHindsight({"one": [1]}), replace(ITEM.scope, repo="other")
     with opened(fake, tmp_path) as memory:
@@ -167,6 +171,7 @@ def test_nothing_of_another_scope_is_read_or_deleted_by_its_id(tmp_path: Path) -
     assert "DELETE" not in {method for method, _ in fake.asked}
 
 
+@pytest.mark.slow
 def test_a_database_that_is_starting_is_waited_for_and_any_other_refusal_is_told(tmp_path: Path) -> None:
     fake = FakeHindsight({}, [(500, {"detail": STARTING}), (200, {})])
     with opened(fake, tmp_path):
@@ -176,6 +181,7 @@ def test_a_database_that_is_starting_is_waited_for_and_any_other_refusal_is_told
         raise AssertionError("it was opened")
 
 
+@pytest.mark.slow
 def test_a_session_is_one_document_in_chunks_of_the_vendors_size(tmp_path: Path) -> None:
     fake = FakeHindsight({})
     talk = [Message("user", "Ship on Mondays."), Message("tool", " "), Message("assistant", "Noted.\ncalls ls: {}")]
@@ -189,6 +195,7 @@ def test_a_session_is_one_document_in_chunks_of_the_vendors_size(tmp_path: Path)
     assert (told["timestamp"], told["metadata"]["session"]) == (ITEM.at, "monday")
 
 
+@pytest.mark.slow
 def test_a_session_that_is_refused_leaves_items_whole(tmp_path: Path) -> None:
     fake = FakeHindsight({}, [(200, {}), (200, {}), (500, {"detail": "no room"})])
     with opened(fake, tmp_path) as memory, pytest.raises(RuntimeError, match="no room"):
@@ -196,6 +203,7 @@ def test_a_session_that_is_refused_leaves_items_whole(tmp_path: Path) -> None:
     assert fake.given[-1]["retain_chunk_size"] == CHARACTERS
 
 
+@pytest.mark.slow
 def test_a_question_without_a_word_is_not_put(tmp_path: Path) -> None:
     fake = FakeHindsight({})
     with opened(fake, tmp_path) as memory:

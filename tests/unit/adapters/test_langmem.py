@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from adapters.langmem import Langmem, changed
 
 
+@pytest.mark.slow
 def test_what_the_manager_left_as_it_was_is_not_written_again() -> None:
     assert changed({"a": "Ship on Mondays."}, [("a", "Ship on Mondays.")]) == {}
 

@@ -124,6 +124,7 @@ def test_what_is_no_letta_of_this_version_is_refused(kind: str, body: bytes, wha
         Letta().open(Space(str(tmp_path), "http://127.0.0.1:9/v1", KEY, 64, 1, service=url))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 503])
 def test_a_write_that_failed_is_not_asked_again_because_it_may_have_landed(status: int, tmp_path: Path) -> None:
     with answering(HEALTHY, status) as (url, writes):

@@ -68,6 +68,7 @@ def memory(adapter: Mcp, tmp_path: Path) -> Iterator[McpMemory]:
         yield opened
 
 
+@pytest.mark.slow
 def test_what_it_is_told_comes_back_with_all_its_parts(memory: McpMemory) -> None:
     source = Source("1a2b3c", "docs/deploy.md", 12, "monday")
     ((name,),) = (ack.ids for ack in memory.remember([item("the queue is redis", source=source)]))
@@ -77,6 +78,7 @@ def test_what_it_is_told_comes_back_with_all_its_parts(memory: McpMemory) -> Non
     assert memory.get(SHOP, name) is not None and memory.get(Scope(repo="other"), name) is None
 
 
+@pytest.mark.slow
 def test_wider_scopes_hold_and_the_best_come_first(memory: McpMemory) -> None:
     memory.remember([item("queue", ORG), item("the queue is redis"), item("the queue is kafka", Scope(repo="other"))])
     assert [hit.text for hit in memory.recall("the queue is", SHOP, 5, AT)] == ["the queue is redis", "queue"]
@@ -84,6 +86,7 @@ def test_wider_scopes_hold_and_the_best_come_first(memory: McpMemory) -> None:
     assert memory.recall("nothing of it", SHOP, 5, AT) == []
 
 
+@pytest.mark.slow
 def test_a_recall_is_kept_to_labels_where_its_tool_takes_them(
     memory: McpMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,17 +121,20 @@ def test_a_list_of_previews_is_read_past_its_pages(memory: McpMemory) -> None:
     assert memory.entries(SHOP) == [] and len(memory.entries(ORG)) == 1
 
 
+@pytest.mark.slow
 def test_a_failure_that_the_server_only_says_in_its_answer_is_one(memory: McpMemory) -> None:
     with pytest.raises(RuntimeError, match=r"^keep: no room$"):
         memory.remember([item("refuse this")])
     assert memory.remember([item(" ")]) == [Ack(())]
 
 
+@pytest.mark.slow
 def test_an_error_of_the_protocol_is_one_line(memory: McpMemory) -> None:
     with pytest.raises(RuntimeError, match=r"^nosuch: "):
         memory.server.call("nosuch", {})
 
 
+@pytest.mark.slow
 def test_a_server_that_ends_in_a_call_is_said(memory: McpMemory) -> None:
     with pytest.raises(RuntimeError, match=r"exit code 7, after 1 lines .*; it said: the disk of the server is full"):
         memory.remember([item("end")])
@@ -236,6 +242,7 @@ def lend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
         yield open_by
 
 
+@pytest.mark.slow
 def test_a_mapping_says_why_a_capability_is_not_there(tmp_path: Path, lend: Lend) -> None:
     lend('unsupported.expiry = "it keeps no dates"\n' + MAPPING)
     support = Mcp().configured({"server": "other"}).support
@@ -263,6 +270,7 @@ def test_a_list_ends_where_nothing_new_comes(lend: Lend, asked: str, count: int)
     assert len(memory.entries(SHOP)) == count
 
 
+@pytest.mark.slow
 def test_a_server_that_deletes_nothing_refuses_to_empty_a_scope(lend: Lend) -> None:
     memory = lend(MAPPING[: MAPPING.index("[forget]")])
     for refused in (lambda: memory.forget_scope(SHOP), lambda: memory.supersede(SHOP, [], item("the queue is redis"))):
@@ -271,6 +279,7 @@ def test_a_server_that_deletes_nothing_refuses_to_empty_a_scope(lend: Lend) -> N
     assert memory.entries(SHOP) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("more", "count"), [("", 2), ("whole = true\n", 5)])
 def test_more_than_was_asked_for_is_cut_unless_the_mapping_says_otherwise(lend: Lend, more: str, count: int) -> None:
     greedy = MAPPING.replace('most = "{k}" }', "most = 99 }").replace('"ranked", ', "")
@@ -330,6 +339,7 @@ def test_a_word_of_the_server_is_a_verdict_where_the_mapping_knows_it(
     assert mapping.returns("verdict") and not read_mapping(FOLDER / "server-memory.toml").returns("verdict")
 
 
+@pytest.mark.slow
 def test_the_verdict_of_a_server_is_declared_and_arrives(lend: Lend) -> None:
     telling = MAPPING.replace('score = "near"', 'score = "near", verdict = "tag", reason = "when"')
     memory = lend(f'verdicts = {{ "{name_scope(SHOP)}" = "expired" }}\n{telling}')

@@ -186,6 +186,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Service, str]]:
         yield service, f"tests.support.mem0_service:Loopback,host={host}"
 
 
+@pytest.mark.slow
 def test_without_a_key_it_is_not_played_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(KEY, raising=False)
     (unplayed,) = describe_all(Selection(backends=(registry.parse("mem0_platform"),))).unplayed

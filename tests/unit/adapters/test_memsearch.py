@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ ITEMS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(ITEMS)
 def test_a_file_gives_back_what_was_written_whatever_it_holds(item: Item) -> None:
     assert read_back(item) == (item.text, item.scope, item.at, item.source or None, item.confidence)

@@ -44,6 +44,7 @@ def entry(cache: OutcomeCache, setting: Setting) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("entry")
 def test_what_held_is_reused_and_what_broke_is_checked_again(cache: OutcomeCache, setting: Setting) -> None:
     found = cache.find(setting)
@@ -77,6 +78,7 @@ def test_an_entry_that_is_damaged_or_forged_is_removed(
     assert cache.find(setting).outcomes == {} and not entry.exists()
 
 
+@pytest.mark.slow
 def test_the_entry_of_another_row_is_none(entry: Path, cache: OutcomeCache) -> None:
     with open_setting(registry.parse("refusal"), Words()) as other:
         path = cache.find_path(str(make_key(other)))
@@ -85,6 +87,7 @@ def test_the_entry_of_another_row_is_none(entry: Path, cache: OutcomeCache) -> N
         assert cache.find(other).outcomes == {} and not path.exists()
 
 
+@pytest.mark.slow
 def test_writers_at_the_same_time_leave_one_whole_entry(cache: OutcomeCache, setting: Setting) -> None:
     before = cache.find(setting)
     with ThreadPoolExecutor(8) as pool:
@@ -113,6 +116,7 @@ def test_another_source_or_package_is_another_key(setting: Setting, name: str, m
     assert None not in (own, make_key(setting)) and own != make_key(setting)
 
 
+@pytest.mark.slow
 def test_another_setting_of_a_check_is_another_key(setting: Setting) -> None:
     playable = setting.playable
     served = Server((), "http://here", "NO_SUCH_SERVER", "key", "make it")
@@ -128,6 +132,7 @@ def test_another_setting_of_a_check_is_another_key(setting: Setting) -> None:
     assert None not in keys and len({*keys}) == len(keys)
 
 
+@pytest.mark.slow
 def test_what_something_else_decides_has_no_key(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
     playable = setting.playable
     monkeypatch.setenv("SOME_SERVER", "http://127.0.0.1:1")

@@ -106,6 +106,7 @@ def test_who_wants_something_from_outside_gets_nothing_and_its_end_says_what(
     assert verdict(play(story, tmp_path / "good", EDIT)) == "right", "another trial goes on"
 
 
+@pytest.mark.slow
 def test_who_never_opens_its_memory_was_not_warm(story: Story, tmp_path: Path) -> None:
     made = make(tmp_path, form="mcp")
     text = (tmp_path / "fake.toml").read_text()
@@ -120,12 +121,14 @@ def test_who_never_opens_its_memory_was_not_warm(story: Story, tmp_path: Path) -
     assert count_faults(log) == 1 and verdict(log) == "unfinished", "its right edit counts for nothing"
 
 
+@pytest.mark.slow
 def test_who_has_a_memory_and_does_not_ask_it_is_told_of(story: Story, tmp_path: Path) -> None:
     log = play(story, tmp_path, EDIT)
     assert (calls(log)[-1].outcome, calls(log)[-1].why) == ("finished", "it never asked its memory")
     assert count_faults(log) == 0
 
 
+@pytest.mark.slow
 def test_a_call_that_asks_for_another_model_is_answered_and_told_of(story: Story, tmp_path: Path) -> None:
     log = play(story, tmp_path, EDIT, what="work+strays")
     said = "2 of its 2 calls asked for another model (small), and fake answered"
@@ -135,6 +138,7 @@ def test_a_call_that_asks_for_another_model_is_answered_and_told_of(story: Story
     assert said in "".join(map(str, Telling(View(Record(log), "model"), whole=False).sessions()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("budget", "why"), [("steps = 3", "3 steps"), ("tokens = 900", "900 tokens")])
 def test_a_budget_ends_the_program(story: Story, tmp_path: Path, budget: str, why: str) -> None:
     log = play(story, tmp_path, EDIT, *[("bash", {"command": "ls"})] * 40, first=budget)
@@ -174,6 +178,7 @@ def test_what_an_unfinished_job_got_right_counts_for_nothing_in_either_arm(
     assert (counts(found["decisions_right"]), counts(found["jobs_unfinished"])) == (right, unfinished)
 
 
+@pytest.mark.slow
 def test_a_limit_of_its_own_is_known_by_what_it_says(story: Story, tmp_path: Path) -> None:
     log = play(story, tmp_path, EDIT, first='gave_up = ["no limit", "told: work"]')
     last = calls(log)[-1]
@@ -181,6 +186,7 @@ def test_a_limit_of_its_own_is_known_by_what_it_says(story: Story, tmp_path: Pat
     assert count_faults(log) == 0
 
 
+@pytest.mark.slow
 def test_a_model_that_fails_is_a_fault_of_its_own(story: Story, tmp_path: Path) -> None:
     log = play(story, tmp_path, EDIT, Reply("failed", why="502: ended before the answer was complete"))
     assert [each.outcome for each in calls(log)] == ["acted", "failed", "failed"]
@@ -188,6 +194,7 @@ def test_a_model_that_fails_is_a_fault_of_its_own(story: Story, tmp_path: Path) 
     assert count_faults(log) == 2 and verdict(log) == "unfinished"
 
 
+@pytest.mark.slow
 def test_a_store_that_dies_ends_the_story_and_its_program(story: Story, tmp_path: Path) -> None:
     counted = FakeHost(tmp_path / "counted")
     play(story, tmp_path / "before", form="mcp", store=counted)
@@ -210,6 +217,7 @@ def test_a_program_that_is_not_there_is_said_before_anything_is_played(tmp_path:
         AgentReader(str(tmp_path / "fake.toml"), "fake")
 
 
+@pytest.mark.slow
 def test_the_report_tells_each_step_how_the_program_ended_and_what_it_said_of_itself(
     story: Story, tmp_path: Path
 ) -> None:

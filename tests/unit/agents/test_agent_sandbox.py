@@ -26,6 +26,7 @@ def story(lasting: House) -> Story:
     return load(lasting, lasting.story.replace(CHECK, QUIET))
 
 
+@pytest.mark.slow
 def test_what_it_leaves_running_ends_with_it(story: Story, tmp_path: Path) -> None:
     log = play(story, tmp_path, EDIT, what=f"fork+{tmp_path.name}-{os.getpid()}")
     assert calls(log)[-1].outcome == "finished"
@@ -33,6 +34,7 @@ def test_what_it_leaves_running_ends_with_it(story: Story, tmp_path: Path) -> No
     assert running and not any(f"fork+{tmp_path.name}-{os.getpid()}".encode() in each for each in running)
 
 
+@pytest.mark.slow
 def test_what_it_keeps_of_its_own_is_told_and_seen_by_no_other_job(story: Story, tmp_path: Path) -> None:
     keep = (
         "bash",
@@ -58,6 +60,7 @@ ESCAPES = {
 }
 
 
+@pytest.mark.slow
 def test_it_gets_out_by_no_command(story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-leaked")
     steps = [("bash", {"command": f"({each}) 2>&1; echo exit $?"}) for each in ESCAPES.values()]
@@ -71,6 +74,7 @@ def test_it_gets_out_by_no_command(story: Story, tmp_path: Path, monkeypatch: py
     assert isinstance(diff, Ref) and diff.bytes == 0
 
 
+@pytest.mark.slow
 def test_it_finds_no_later_commit(lasting: House, tmp_path: Path) -> None:
     text = lasting.story.replace(CHECK, QUIET).replace('commit = "0003"', 'commit = "0002"')
     ((scenario, repo),) = loader.load([lasting.write(text)], lasting.fixtures, lasting.cache)
@@ -80,6 +84,7 @@ def test_it_finds_no_later_commit(lasting: House, tmp_path: Path) -> None:
     assert len(repo.commits) == 3 and said.split()[:2] == ["2", "2"] and "nothing to commit" in said
 
 
+@pytest.mark.slow
 def test_without_bubblewrap_it_plays_only_where_somebody_says_so(
     story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

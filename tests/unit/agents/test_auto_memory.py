@@ -52,6 +52,7 @@ def list_said(log: Log) -> list[str]:
     return [log.blobs.text(each.printed) for each in log.list_events(Worked) if isinstance(each.printed, Ref)]
 
 
+@pytest.mark.slow
 @contained
 def test_what_it_writes_is_there_in_the_next_job_of_its_user(story: Story, tmp_path: Path) -> None:
     model = FakeModel(LOOK, WRITE, EDIT)
@@ -68,6 +69,7 @@ def test_what_it_writes_is_there_in_the_next_job_of_its_user(story: Story, tmp_p
     assert [each[-1].outcome for each in list_calls(log)] == ["finished"] * 3
 
 
+@pytest.mark.slow
 @contained
 def test_cold_has_none(story: Story, tmp_path: Path) -> None:
     log = play(story, tmp_path, LOOK, WRITE, EDIT, cold=True, form="mcp", first=AUTO, way="+auto")
@@ -75,6 +77,7 @@ def test_cold_has_none(story: Story, tmp_path: Path) -> None:
     assert all("kept" not in each for each in list_said(log))
 
 
+@pytest.mark.slow
 @contained
 @pytest.mark.parametrize("way", ["+auto+tools", "+file+auto", "+auto+both"])
 def test_where_the_memory_comes_by_other_ways_it_begins_empty(story: Story, tmp_path: Path, way: str) -> None:
@@ -91,6 +94,7 @@ def test_where_the_memory_comes_by_other_ways_it_begins_empty(story: Story, tmp_
     assert [each[-1].outcome for each in list_calls(log)] == ["finished"] * 3
 
 
+@pytest.mark.slow
 @contained
 def test_what_it_writes_into_either_is_kept_where_it_belongs(story: Story, tmp_path: Path) -> None:
     both = "bash", {"command": f"{WRITE[1]['command']}; echo '- Pim keeps the keys.' >> ~/NOTES.md"}

@@ -74,6 +74,7 @@ def test_an_answer_is_streamed_if_that_is_wanted(talk: tuple[Conversation, Path]
 SAID = [{"role": "user", "parts": [{"text": "hello"}]}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "body", "said"),
     [
@@ -116,6 +117,7 @@ def test_what_was_read_from_a_cache_is_logged_and_told_on() -> None:
     assert [each.cached_tokens for each in found.calls] == [4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "where", "status", "said"),
     [

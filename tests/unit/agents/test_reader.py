@@ -45,6 +45,7 @@ def asked(log: Log) -> Sequence[Recalled]:
 # --- how a job is done ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_it_asks_over_mcp_edits_and_is_judged_by_the_check(story: Story, tmp_path: Path) -> None:
     model = FakeModel(RECALL, EDIT)
     log = play(story, tmp_path, model=model, form="mcp")
@@ -72,6 +73,7 @@ def test_it_asks_over_mcp_edits_and_is_judged_by_the_check(story: Story, tmp_pat
 OWN = 'own_file = "NOTES.md"'
 
 
+@pytest.mark.slow
 def test_notes_of_the_memory_lie_in_the_programs_own_file_and_it_has_no_tools_for_them(
     story: Story, tmp_path: Path
 ) -> None:
@@ -89,6 +91,7 @@ def test_notes_of_the_memory_lie_in_the_programs_own_file_and_it_has_no_tools_fo
     assert isinstance(printed, Ref) and "left in its home" not in log.blobs.text(printed), "it was given all of it"
 
 
+@pytest.mark.slow
 def test_notes_and_tools_may_both_be_there_and_cold_has_neither(story: Story, tmp_path: Path) -> None:
     model = FakeModel(RECALL, EDIT)
     log = play(story, tmp_path / "both", model=model, form="mcp", first=OWN, way="+both")
@@ -100,6 +103,7 @@ def test_notes_and_tools_may_both_be_there_and_cold_has_neither(story: Story, tm
     assert model.heard[0]["messages"][0]["content"] == "You are a fake."
 
 
+@pytest.mark.slow
 def test_what_a_program_writes_into_its_own_file_is_kept_and_told(story: Story, tmp_path: Path) -> None:
     write = ("bash", {"command": "printf -- '- Orders are filled by the night crew\\n' >> $HOME/NOTES.md"})
     log = play(story, tmp_path, write, EDIT, form="mcp", first=OWN, way="+file")
@@ -111,6 +115,7 @@ def test_what_a_program_writes_into_its_own_file_is_kept_and_told(story: Story, 
     assert "kept for later jobs: 1 line" in said and "left in its home, which no other job sees: NOTES.md" in said
 
 
+@pytest.mark.slow
 def test_a_program_whose_model_never_saw_its_own_file_was_not_warm(story: Story, tmp_path: Path) -> None:
     elsewhere = 'own_file = "elsewhere.md"'
     log = play(story, tmp_path, EDIT, form="mcp", first=elsewhere, way="+file")
@@ -129,6 +134,7 @@ completion = ["step.used.*.completion_tokens", "step.used.none"]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "first", "told"), [("work", USAGE, (18, 4)), ("work+boasts", USAGE, (36, 8)), ("work", "", None)]
 )
@@ -148,6 +154,7 @@ def test_what_a_program_counts_itself_is_kept_beside_and_relied_on_nowhere(
     assert ("and the same in each" in page) == (told == (18, 4))
 
 
+@pytest.mark.slow
 def test_the_memory_is_a_command_for_a_program_without_mcp(story: Story, tmp_path: Path) -> None:
     recall = ("bash", {"command": "memory recall where do we deploy to"})
     keep = ("bash", {"command": "memory remember 'The order of today was filled'; memory; echo $?; memory recall"})
@@ -159,6 +166,7 @@ def test_the_memory_is_a_command_for_a_program_without_mcp(story: Story, tmp_pat
     assert [each.item.text for each in written] == ["The order of today was filled"]
 
 
+@pytest.mark.slow
 def test_the_cold_arm_is_the_same_program_without_the_memory(story: Story, tmp_path: Path) -> None:
     model = FakeModel(("bash", {"command": "memory recall where; ls $HOME/bin; ls /srv/agent/run"}), EDIT)
     log = play(story, tmp_path, model=model, cold=True, form="mcp")
@@ -171,6 +179,7 @@ def test_the_cold_arm_is_the_same_program_without_the_memory(story: Story, tmp_p
     assert calls(log)[-1].outcome == "finished"
 
 
+@pytest.mark.slow
 def test_a_value_that_the_repository_said_is_from_there(lasting: House, tmp_path: Path) -> None:
     text = lasting.story.replace(CHECK, QUIET).replace('commit = "0003"', 'commit = "0002"')
     ((scenario, repo),) = loader.load([lasting.write(text)], lasting.fixtures, lasting.cache)
@@ -179,6 +188,7 @@ def test_a_value_that_the_repository_said_is_from_there(lasting: House, tmp_path
     assert (choice.value, choice.origin, choice.path, choice.line) == ("kestrelway", "repo", "docs/deploy.md", 3)
 
 
+@pytest.mark.slow
 def test_todays_date_becomes_that_of_the_story_where_the_profile_says_how_it_is_told(
     story: Story, tmp_path: Path
 ) -> None:
@@ -213,6 +223,7 @@ def write_value(value: str) -> Step:
     return "bash", {"command": f"cat ops/new.txt; ls; ls ..; printf '{value}' > ops/new.txt; touch left"}
 
 
+@pytest.mark.slow
 def test_a_job_goes_on_in_its_tree_until_the_checks_see_what_is_right(story: Story, tmp_path: Path) -> None:
     model = Taught(write_value("harborline"), write_value("mayhap"), write_value("kestrelway"))
     log = play(story, tmp_path, model=model, form="mcp", rounds=5)
@@ -244,6 +255,7 @@ def test_the_last_round_is_the_last_and_one_is_as_before(story: Story, tmp_path:
     assert not log.list_events(Corrected) and '"rounds"' not in log.path.read_text()
 
 
+@pytest.mark.slow
 def test_a_later_round_finds_no_hidden_test_and_is_told_of_visible_ones(lasting: House, tmp_path: Path) -> None:
     ((scenario, repo),) = loader.load(
         [lasting.write(lasting.story.replace(CHECK, QUIET))], lasting.fixtures, lasting.cache

@@ -71,6 +71,7 @@ def test_an_answer_is_as_deep_as_the_protocol(tmp_path: Path, answer: str) -> No
             memory.recall("?", SCOPE, 5, "")
 
 
+@pytest.mark.slow
 def test_ids_and_layers_have_bounds_too(tmp_path: Path) -> None:
     with (
         opened("Floods", tmp_path, "") as memory,
@@ -82,6 +83,7 @@ def test_ids_and_layers_have_bounds_too(tmp_path: Path) -> None:
         client.ask_storage("tests.support.unruly_backends:Floods", space, tmp_path / "home2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["huge", "pipe", "folder", "link", "gone"])
 def test_the_output_of_an_adapter_is_neither_followed_nor_waited_for(tmp_path: Path, how: str) -> None:
     with opened("HidesItsOutput", tmp_path, how) as memory:

@@ -30,6 +30,7 @@ def launched(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
 # --- what works ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_item_comes_back_as_it_went_in(space: Space) -> None:
     with opened("Sound", space) as memory:
         (ack,) = memory.remember([item()])
@@ -126,6 +127,7 @@ def test_a_word_is_no_flag(space: Space) -> None:
         memory.settle(1)
 
 
+@pytest.mark.slow
 def test_one_memory_of_ten_megabytes_is_not_told(space: Space) -> None:
     with opened("Verbose", space) as memory:
         caught = fault(memory)
@@ -134,6 +136,7 @@ def test_one_memory_of_ten_megabytes_is_not_told(space: Space) -> None:
         memory.settle(1)
 
 
+@pytest.mark.slow
 def test_what_is_printed_does_not_disturb_the_protocol(space: Space) -> None:
     with opened("Prints", space) as memory:
         memory.remember([item()])
@@ -171,6 +174,7 @@ def test_an_exception_that_cannot_be_told_was_raised_all_the_same(space: Space) 
         assert memory.settle(1)
 
 
+@pytest.mark.slow
 def test_a_declared_refusal_is_none_of_the_backends_faults_and_another_is_a_breach(space: Space) -> None:
     with opened("Refusing", space) as memory:
         with pytest.raises(MemoryFault) as declared:

@@ -42,6 +42,7 @@ def launched(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
 # --- what happens to the process -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Hangs", "HangsInC"])
 def test_a_hang_is_killed_also_inside_c_code(space: Space, name: str) -> None:
     with opened(name, space, SHORT) as memory:
@@ -66,6 +67,7 @@ def test_a_process_that_ends_says_how(space: Space, name: str, words: str) -> No
         assert words in caught.fault.message
 
 
+@pytest.mark.slow
 def test_an_end_between_two_calls_is_a_fault_of_the_next_one_and_of_every_later_one(space: Space) -> None:
     with opened("ExitsLater", space) as memory:
         memory.settle(1)
@@ -83,6 +85,7 @@ def test_what_a_backend_leaves_for_its_end_is_done(space: Space) -> None:
         assert Path(space.root, name).read_text() == "written", name
 
 
+@pytest.mark.slow
 def test_a_grandchild_dies_with_the_group(space: Space) -> None:
     with opened("Forks", space) as memory:
         grandchild = int(Path(space.root, "grandchild").read_text())
@@ -91,6 +94,7 @@ def test_a_grandchild_dies_with_the_group(space: Space) -> None:
         assert gone(grandchild)
 
 
+@pytest.mark.slow
 def test_killing_takes_the_grandchild_along(space: Space) -> None:
     with opened("Forks", space) as memory:
         memory.kill()
@@ -172,6 +176,7 @@ def test_a_fault_crosses_processes() -> None:
     assert (str(here), here.fault, here.alive, here.trace) == (str(there), there.fault, True, "adapter.py:3")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind"), [("FailsToClose", "raised"), ("HangsOnClose", "timed-out")])
 def test_a_close_that_fails_is_a_fault_and_ends_the_process(space: Space, name: str, kind: str) -> None:
     with opened(name, space, SHORT) as memory:
@@ -181,6 +186,7 @@ def test_a_close_that_fails_is_a_fault_and_ends_the_process(space: Space, name: 
         assert gone(memory._child.pid)
 
 
+@pytest.mark.slow
 def test_storage_is_asked_without_an_open_store(space: Space) -> None:
     home = Path(space.root).parent / "home"
     assert client.ask_storage("tests.support.faulty_backends:FailsToOpen", space, home) == [

@@ -104,6 +104,7 @@ def test_a_backend_runs_with_the_release_that_was_asked_for(tmp_path: Path) -> N
         assert (memory.description.version, (root / "sdk.txt").read_text()) == (version, version)
 
 
+@pytest.mark.slow
 def test_the_lock_has_hashes_and_says_nothing_of_where_it_is_from(wheelhouse: Path) -> None:
     lock = environments.get_environment(asked()).lock
     assert "tinysdk==2.0" in lock and "--hash=sha256:" in lock
@@ -121,6 +122,7 @@ def test_a_second_run_finds_it_there_and_asks_for_nothing(wheelhouse: Path, monk
     assert "made in" in first.describe("t") and "there from an earlier run" in again.describe("t")
 
 
+@pytest.mark.slow
 def test_files_are_hard_linked_to_the_cache_of_uv() -> None:
     (module,) = environments.get_environment(asked()).folder.rglob("tinysdk/__init__.py")
     assert module.stat().st_nlink > 1
@@ -148,6 +150,7 @@ def test_a_lock_makes_the_same_again_and_a_wheel_that_changed_is_refused(
 # --- what goes wrong -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_release_that_does_not_exist() -> None:
     said = refused("t=tiny:Tiny@2.9")
     assert said.startswith("no environment can be made for t@2.9: Python 3.") and "no version of tinysdk==2.9" in said
@@ -160,6 +163,7 @@ def test_a_release_that_its_adapter_does_not_work_with() -> None:
     )
 
 
+@pytest.mark.slow
 def test_without_an_index_nobody_knows_which_releases_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UV_OFFLINE")
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
@@ -180,6 +184,7 @@ def test_a_release_for_a_newer_python(wheelhouse: Path) -> None:
     assert "requires Python >=3.99" in refused("t=tiny:Tiny@2.3")
 
 
+@pytest.mark.slow
 def test_a_python_that_is_not_installed() -> None:
     assert refused(f"{ASKED},python=3.98").endswith(
         "Python 3.98 is not installed here: uv python install 3.98, or name another with python=PATH"
@@ -194,6 +199,7 @@ def test_an_index_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "Failed to fetch" in said and "Connection refused" in said
 
 
+@pytest.mark.slow
 def test_a_wheel_that_is_broken(wheelhouse: Path) -> None:
     (wheelhouse / "tinysdk-2.4-py3-none-any.whl").write_bytes(b"PK no archive")
     assert "tinysdk" in refused("t=tiny:Tiny@2.4")
@@ -290,6 +296,7 @@ def test_env_lists_and_prunes() -> None:
     assert not environments.list_made()
 
 
+@pytest.mark.slow
 def test_what_is_in_use_is_not_removed() -> None:
     made = environments.get_environment(asked())
     kept = CliRunner().invoke(commands, ["env", "prune"])

@@ -122,6 +122,7 @@ class Thing(Sound):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forks", [True, False])
 def test_a_child_that_leaves_keeps_what_an_interpreter_would(place: Path, forks: bool) -> None:
     """Exit functions and threads come to their end, and neither Python nor C holds anything back."""

@@ -102,6 +102,7 @@ def test_a_setting_names_the_interpreter_and_no_adapter_sees_it() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_label_says_which_release_the_interpreter_has(old: str, new: str) -> None:
     assert labels(old, new, old) == ["tiny:Tiny@2.0.4", "tiny:Tiny@2.1.0", "tiny:Tiny@2.0.4"]
     (one,) = interpreters.name_releases([spec(str(Path(old).parent.parent))])
@@ -110,6 +111,7 @@ def test_a_label_says_which_release_the_interpreter_has(old: str, new: str) -> N
     assert interpreters.name_releases([ours]) == (ours,) and ours.label == "notes"
 
 
+@pytest.mark.slow
 def test_of_two_with_the_same_release_the_packages_tell_them_apart(tmp_path: Path, old: str) -> None:
     other = environment(tmp_path / "venv", tinysdk="2.0.4", beside="1.0")
     first, second = labels(old, other)
@@ -128,6 +130,7 @@ def test_of_two_pythons_with_the_same_release_the_version_tells_them_apart(
     assert labels(old, "other") == [f"tiny:Tiny@2.0.4-py{found.version}", "tiny:Tiny@2.0.4-py3.99.1"]
 
 
+@pytest.mark.slow
 def test_where_the_release_is_not_known_the_python_stands_for_it(tmp_path: Path) -> None:
     bare = environment(tmp_path / "venv")
     version = ".".join(map(str, sys.version_info[:3]))
@@ -138,6 +141,7 @@ def test_where_the_release_is_not_known_the_python_stands_for_it(tmp_path: Path)
     assert missing.reason.endswith(f"tinysdk is not installed (in its own interpreter, Python {version})")
 
 
+@pytest.mark.slow
 def test_no_path_is_written_down(old: str) -> None:
     (named,) = interpreters.name_releases([spec(old)])
     assert "venv" not in named.model_dump_json() and digest(named) == digest(named.model_copy(update={"python": "x"}))
@@ -147,6 +151,7 @@ def test_no_path_is_written_down(old: str) -> None:
     assert said.version == "2.0.4" and said.settings == {"python": f"{found.version} ({found.identity[:16]})"}
 
 
+@pytest.mark.slow
 def test_what_was_written_down_gets_its_interpreter_again(old: str, new: str) -> None:
     (named,) = interpreters.name_releases([spec(old)])
     written = Spec.model_validate_json(named.model_dump_json())
@@ -200,6 +205,7 @@ def test_two_releases_stand_side_by_side_in_one_run(old: str, new: str, tmp_path
         assert not [path for path in (tmp_path / "run/drills").iterdir() if where in path.read_text()]
 
 
+@pytest.mark.slow
 def test_each_interpreter_has_a_fork_server_of_its_own(old: str, new: str, tmp_path: Path) -> None:
     with ForkServers(tmp_path / "work/forkservers") as servers:
         for python in (old, new, old):
@@ -225,6 +231,7 @@ def test_an_adapter_from_our_packages_is_lent_alone(old: str, tmp_path: Path) ->
 # --- a release that the adapter does not know ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_release_out_of_the_adapters_range_is_said_before_anything_is_opened(
     tmp_path: Path, old: str, new: str
 ) -> None:

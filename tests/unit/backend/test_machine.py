@@ -92,6 +92,7 @@ def test_an_error_that_names_no_shortage_is_the_backends_on_a_full_disk(
     assert fail("Odd", tmp_path).fault.kind == "raised"
 
 
+@pytest.mark.slow
 def test_a_limit_of_file_sizes_is_the_machines_doing_unless_the_backend_has_set_it(tmp_path: Path) -> None:
     with limited(resource.RLIMIT_FSIZE, 16 * 2**20):
         assert fail("Grows", tmp_path).fault.kind == "machine"
@@ -107,6 +108,7 @@ def test_a_store_at_the_limit_of_file_sizes_excuses_whoever_keeps_the_reason(tmp
     assert caught.fault.kind == "machine" and "ulimit -f" in caught.fault.message
 
 
+@pytest.mark.slow
 def test_a_low_limit_of_file_sizes_is_enough_as_a_database_takes_back_what_it_could_not_write(tmp_path: Path) -> None:
     with limited(resource.RLIMIT_FSIZE, 128 * 2**20):
         assert fail("LargeFile", tmp_path).fault.kind == "machine"
@@ -115,6 +117,7 @@ def test_a_low_limit_of_file_sizes_is_enough_as_a_database_takes_back_what_it_co
         assert fail("LargeFile", tmp_path / "usual").fault.kind == "raised"
 
 
+@pytest.mark.slow
 def test_a_temporary_folder_that_was_removed_is_the_machines_doing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +156,7 @@ def test_a_limit_of_processor_time_is_the_machines_doing_unless_the_backend_has_
     assert caught.fault.kind == "machine" and "ulimit -t unlimited" in caught.fault.message
 
 
+@pytest.mark.slow
 def test_a_store_above_half_a_low_limit_of_file_sizes_excuses_whoever_keeps_the_reason(
     tmp_path: Path,
 ) -> None:
@@ -166,6 +170,7 @@ def test_a_store_below_the_limit_of_file_sizes_excuses_nobody(tmp_path: Path) ->
         assert fail("HidesWhy", tmp_path).fault.kind == "raised"
 
 
+@pytest.mark.slow
 def test_who_leaks_files_is_excused_by_a_low_limit_only(tmp_path: Path) -> None:
     with limited(resource.RLIMIT_NOFILE, 300):
         caught = fail("Leaks", tmp_path)
@@ -208,6 +213,7 @@ def test_who_kills_itself_has_crashed(tmp_path: Path, launch: Launcher, name: st
     assert fail(name, tmp_path, launch=launch).fault.kind == "crashed"
 
 
+@pytest.mark.slow
 def test_who_is_killed_as_it_filled_the_memory_has_crashed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shortage, "_read_memory", lambda: (2**20, 2**19))
     with opened("Slow", tmp_path) as memory:
@@ -217,6 +223,7 @@ def test_who_is_killed_as_it_filled_the_memory_has_crashed(tmp_path: Path, monke
     assert caught.value.fault.kind == "crashed"
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_no_deadline_passes_while_a_child_is_stopped(tmp_path: Path, launch: Launcher) -> None:
     with opened("Slow", tmp_path, Deadlines(open=60, call=6.0, item=0, exit=1.0), launch) as memory:

@@ -37,6 +37,7 @@ def caught(memory: RemoteMemory, amount: int, how: str) -> MemoryFault:
     return error.value
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(amount=st.one_of(st.integers(0, 3), st.sampled_from([999, 1000, 1001, 1999, 2000, 2001]), st.integers(0, 5000)))
 def test_a_listing_of_any_length_comes_whole_and_in_order(sound: RemoteMemory, amount: int) -> None:
@@ -89,6 +90,7 @@ def test_pages_together_are_the_list_and_each_is_small(texts: list[str], lazy: b
     assert all(len(page) == 1 or (len(page) <= 7 and len(said) <= 300) for page, said in zip(told, pages, strict=True))
 
 
+@pytest.mark.slow
 def test_a_listing_without_end_is_stopped(lists: RemoteMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "TOTAL", 2 << 20)
     fault = caught(lists, 0, "never ends")
@@ -103,6 +105,7 @@ def test_more_values_than_are_read_are_read_past(lists: RemoteMemory, monkeypatc
     assert len(lists.entries(Scope("3000"))) == 3000
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_between_two_pages_crashed(lists: RemoteMemory) -> None:
     fault = caught(lists, 4500, "dies")
     assert (fault.fault.kind, fault.alive) == ("crashed", False)
@@ -118,6 +121,7 @@ def test_a_wrong_page_costs_the_whole_answer_and_nothing_else(lists: RemoteMemor
     assert len(lists.entries(Scope("2500"))) == 2500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", PAGES)
 def test_a_page_that_the_worker_did_not_write_is_a_fault(lists: RemoteMemory, how: str) -> None:
     fault = caught(lists, 4500, how)

@@ -64,6 +64,7 @@ def test_a_server_answers_inside_the_block_and_is_gone_after_it(pids: Path, tmp_
     assert "serving" in (tmp_path / "server" / "start-1" / "daemon.log").read_text()
 
 
+@pytest.mark.slow
 def test_every_trial_gets_a_store_of_its_own_below_its_folder(pids: Path, tmp_path: Path) -> None:
     with Service(server(pids), tmp_path / "server") as service:
         service.fresh(tmp_path / "one")
@@ -76,6 +77,7 @@ def test_every_trial_gets_a_store_of_its_own_below_its_folder(pids: Path, tmp_pa
     assert (tmp_path / "two" / "data" / "value").read_text() == "second"
 
 
+@pytest.mark.slow
 def test_a_server_that_died_is_noticed_and_started_again_for_the_next_trial(pids: Path, tmp_path: Path) -> None:
     said: list[str] = []
     with Service(server(pids), tmp_path / "server", said.append) as service:
@@ -92,6 +94,7 @@ def test_a_server_that_died_is_noticed_and_started_again_for_the_next_trial(pids
     assert not running(pids)
 
 
+@pytest.mark.slow
 def test_one_that_ended_in_good_order_with_the_folder_of_its_store_is_no_death(pids: Path, tmp_path: Path) -> None:
     said: list[str] = []
     leaving = STORE.replace("os._exit(7)", "os._exit(0)")
@@ -107,6 +110,7 @@ def test_one_that_ended_in_good_order_with_the_folder_of_its_store_is_no_death(p
     assert not any("starting it again" in line for line in said)
 
 
+@pytest.mark.slow
 def test_who_is_ill_without_its_store_gets_well_with_the_next_one(pids: Path, tmp_path: Path) -> None:
     said: list[str] = []
     behind = server(pids, STORE.replace("os._exit(7)", "os._exit(0)"))
@@ -136,6 +140,7 @@ def test_a_server_that_dies_again_and_again_is_given_up(pids: Path, tmp_path: Pa
     assert not running(pids)
 
 
+@pytest.mark.slow
 def test_a_server_that_runs_but_answers_nobody_is_started_again_for_the_next_trial(pids: Path, tmp_path: Path) -> None:
     told = server(pids)
     front = replace(told.programs[0], name="front", setup=(), argv=python(STORE, "{front}", *told.programs[0].argv[5:]))
@@ -156,6 +161,7 @@ def pipes(folder: Path) -> None:
     os.mkfifo(folder / "b")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
@@ -175,6 +181,7 @@ def test_a_store_that_cannot_be_made_costs_one_trial(
         assert ask(service, "/value") == "pristine"
 
 
+@pytest.mark.slow
 def test_memories_that_a_server_holds_back_are_in_its_files_when_they_are_looked_at(pids: Path, tmp_path: Path) -> None:
     with Service(server(pids), tmp_path / "server") as service:
         service.fresh(tmp_path / "one")

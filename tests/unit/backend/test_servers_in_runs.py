@@ -53,6 +53,7 @@ ADAPTER = """
 """
 
 
+@pytest.mark.slow
 def test_a_run_has_one_server_an_adapter_and_lends_it_to_one_trial_at_a_time(
     pids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,6 +211,7 @@ def owner(pids: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], i
         running_.kill()
 
 
+@pytest.mark.slow
 def test_nothing_outlives_a_parent_that_is_killed(owner: tuple[subprocess.Popen[str], int], pids: Path) -> None:
     parent, supervisor_process = owner
     assert len(running(pids)) == 2

@@ -20,6 +20,7 @@ pilots = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(pilots, st.sampled_from([6, 12, 31]), st.integers(1, 3))
 @settings(max_examples=15, deadline=None)
 def test_of_runs_without_a_difference_no_more_than_chance_show_one(

@@ -83,6 +83,7 @@ def test_tokens_a_job_are_all_tokens_over_all_jobs_done() -> None:
     assert (rare.value, rare.interval) == (1200, None)
 
 
+@pytest.mark.slow
 def test_a_transcript_of_a_drill_that_is_no_more_is_a_problem_with_its_name(tmp_path: Path) -> None:
     made = transcript(tmp_path, Plan(pieces=()), [], drill="flood")
     file = tmp_path / "drills" / f"{made.trial.id}.1.jsonl"
@@ -93,6 +94,7 @@ def test_a_transcript_of_a_drill_that_is_no_more_is_a_problem_with_its_name(tmp_
     assert [(cell.drill, cell.status) for cell in found.trust] == [("flood", "not-run")]
 
 
+@pytest.mark.slow
 def test_a_story_that_cannot_be_scored_is_a_line_with_its_log_and_takes_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +119,7 @@ def test_a_story_that_cannot_be_scored_is_a_line_with_its_log_and_takes_no_other
     ]
 
 
+@pytest.mark.slow
 def test_processes_change_no_byte_of_the_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = transcript(tmp_path, Plan(pieces=()), [], drill="flood")
     data = made.path.read_bytes()

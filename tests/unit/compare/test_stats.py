@@ -103,6 +103,7 @@ def test_an_interval_holds_what_the_test_does_not_reject(values: list[int], cent
         assert (found[0] <= centre <= found[1]) == (p > level)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from([-0.5, -0.2, 0.0, 0.0, 0.1, 1 / 3, 0.4]), min_size=16, max_size=40), st.integers(1, 50))
 def test_of_many_values_the_interval_agrees_with_the_test_although_both_are_drawn(
@@ -150,6 +151,7 @@ def test_darwins_maize() -> None:
     assert sign_flip(pairs) == pytest.approx(1726 / 32768, abs=0.004)  # so many signs are drawn, not counted
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([-2.0, -1.0, -0.3, -0.1, 0.1, 0.2, 0.3, 1 / 3, 1.0, 2 / 3]), min_size=2, max_size=17))
 def test_the_sign_flip_test_is_scipys_to_the_last_bit(differences: list[float]) -> None:
@@ -166,6 +168,7 @@ def test_the_sign_flip_test_is_scipys_to_the_last_bit(differences: list[float]) 
     assert sign_flip(differences) == known.pvalue
 
 
+@pytest.mark.slow
 def test_comparing_rows_imports_neither_scipy_nor_statsmodels() -> None:
     """They take seconds of each report."""
     code = (

@@ -42,6 +42,7 @@ def edit(path: Path, statement: str) -> None:
         link.execute(statement)
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(min_size=1), max_size=12))
 def test_answers_what_the_embedder_says_once_each(texts: list[str]) -> None:
     fake = FakeEmbedder()
@@ -218,6 +219,7 @@ def test_processes_share_one_file(path: Path, caplog: pytest.LogCaptureFixture) 
     assert not said(caplog)
 
 
+@pytest.mark.slow
 def test_those_who_make_the_file_at_the_same_time_all_get_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for number in range(40):  # one of 50 failed
         path = tmp_path / str(number) / "embeddings.sqlite"

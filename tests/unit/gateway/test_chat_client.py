@@ -119,6 +119,7 @@ def test_a_gateway_that_is_stopped_breaks_off_the_call_under_way(fake: FakeUpstr
     assert len(fake.requests) == 1
 
 
+@pytest.mark.slow
 def test_what_was_recorded_is_replayed_and_what_changed_is_a_miss_with_a_diff(
     fake: FakeUpstream, tmp_path: Path
 ) -> None:

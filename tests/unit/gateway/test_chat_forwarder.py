@@ -58,6 +58,7 @@ def test_nobody_listens(upstream: FakeUpstream) -> None:
         assert ask(gateway, None, "/v1/models")[0] == 502
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begun", [False, True])
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_upstream_that_hangs(upstream: FakeUpstream, begun: bool, stream: bool) -> None:

@@ -108,6 +108,7 @@ def test_bad_requests_are_refused_and_not_counted(gateway: Gateway, meter: Meter
     assert meter.chat() == {}
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
@@ -169,6 +170,7 @@ def test_calls_count_by_key_and_phase(gateway: Gateway, meter: Meter) -> None:
     assert meter.counts() == {}
 
 
+@pytest.mark.slow
 def test_a_recorded_run_and_its_replay_have_the_same_books(tmp_path: Path) -> None:
     answers, books = [], []
     for make in (
@@ -185,6 +187,7 @@ def test_a_recorded_run_and_its_replay_have_the_same_books(tmp_path: Path) -> No
     assert answers[2]["model"] == MODEL
 
 
+@pytest.mark.slow
 def test_a_miss_is_an_error_and_in_the_books(tmp_path: Path) -> None:
     with Gateway(EmbeddingCache(None, FakeEmbedder()), Recorder(StandIn(), tmp_path)) as gateway:
         gateway.register(KEY)
@@ -310,6 +313,7 @@ junk = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.lists(st.dictionaries(st.sampled_from(["choices", "usage", "id", "model"]), junk), max_size=4))
 def test_chunks_of_any_shape_do_no_harm(rows: list[Any]) -> None:

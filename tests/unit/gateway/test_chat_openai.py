@@ -44,6 +44,7 @@ def test_whole_and_streamed(client: Any) -> None:
     assert "fake-chat-1" in [model.id for model in client.models.list()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "raised"),
     [(401, "AuthenticationError"), (404, "NotFoundError"), (429, "RateLimitError"), (500, "InternalServerError")],

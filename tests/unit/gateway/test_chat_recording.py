@@ -178,6 +178,7 @@ def test_what_mem0_asks_on_one_day_is_answered_on_another(tmp_path: Path) -> Non
     assert written(tmp_path) == recorded
 
 
+@pytest.mark.slow
 @pytest.mark.backend
 def test_mem0_s_own_prompt_too(tmp_path: Path) -> None:
     prompts = pytest.importorskip("mem0.configs.prompts")
@@ -262,6 +263,7 @@ def test_what_is_no_secret_stays(text: str) -> None:
     assert Normaliser().redact(text) == text
 
 
+@pytest.mark.slow
 @given(st.sampled_from(["system", "developer"]), st.text(), st.text(min_size=1), st.integers(0, 3000), st.booleans())
 def test_long_instructions_are_left_out_and_yet_told_apart(
     role: str, head: str, tail: str, padding: int, parts: bool

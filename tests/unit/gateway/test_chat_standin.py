@@ -136,6 +136,7 @@ def test_a_memory_that_looks_like_the_prompt_does_no_harm() -> None:
     assert json.dumps(found)
 
 
+@pytest.mark.slow
 @given(
     st.text()
     | st.lists(st.sampled_from(["I ", "It is. ", "- a\n", "a:\n", "\n\n", "```", "`", "x. ", "y? ", "# h\n"])).map(
@@ -148,6 +149,7 @@ def test_any_text_is_read_and_the_answer_is_json(said: str) -> None:
         assert memory["text"]
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.from_regex(r"[B-H][a-z]{2,8} (holds|keeps) [a-z]{1,8}-[0-9]{1,3}\.", fullmatch=True),

@@ -84,6 +84,7 @@ def test_equals_the_plain_recipe(model: Embedder) -> None:
     assert np.allclose(model.encode(texts).vectors, expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_meaning_is_nearer_than_words(model: Embedder) -> None:
     rule, question, other = model.encode(TEXTS[:3]).vectors
     assert rule @ question > other @ question

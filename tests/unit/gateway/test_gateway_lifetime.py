@@ -29,6 +29,7 @@ def space(gateway: Gateway) -> Space:
     return Space(root="", gateway=gateway.url, key=KEY, dims=384, seed=0)
 
 
+@pytest.mark.slow
 def test_two_gateways_side_by_side_and_nothing_left_behind() -> None:
     cache = EmbeddingCache(None, FakeEmbedder())
     before = set(threading.enumerate())
@@ -46,6 +47,7 @@ def test_two_gateways_side_by_side_and_nothing_left_behind() -> None:
         embed(space(first), ["text"])
 
 
+@pytest.mark.slow
 def test_a_gateway_that_nobody_can_reach_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     cache = EmbeddingCache(None, FakeEmbedder())
     with Gateway(cache) as gateway:

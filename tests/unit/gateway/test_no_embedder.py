@@ -57,6 +57,7 @@ def test_conform_does_not_begin_where_an_adapter_needs_vectors() -> None:
         raise AssertionError("it was opened")
 
 
+@pytest.mark.slow
 def test_a_run_says_so_before_it_begins_and_plays_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.play.backends.choose", NoEmbedder)
     selection = Selection(backends=(registry.parse("vector_file"), registry.parse("bm25")))

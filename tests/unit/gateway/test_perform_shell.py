@@ -73,6 +73,7 @@ def command(body: dict[str, Any]) -> str:
     return str(found[1]["command"])
 
 
+@pytest.mark.slow
 def test_it_asks_by_the_tool_that_is_there_and_edits_by_the_shell(tmp_path: Path) -> None:
     (tmp_path / "kestrelway.txt").write_text("a x b x")
     assert step(ask(SHELL, RECALL)) == ("mcp__memory__recall", {"query": "Which target?"})

@@ -51,6 +51,7 @@ def answer_late(handler: Handler) -> None:
     handler.answer(200, completion())
 
 
+@pytest.mark.slow
 def test_after_so_many_calls_without_an_answer_the_endpoint_is_left_alone(fake: FakeUpstream, gateway: Gateway) -> None:
     meter = gateway.register(TRIAL)
     fake.deeds = [wait_for_the_end] * (MOST_SILENT - 1)
@@ -61,6 +62,7 @@ def test_after_so_many_calls_without_an_answer_the_endpoint_is_left_alone(fake: 
     assert f"{MOST_SILENT} calls in a row got no answer" in meter.given_up
 
 
+@pytest.mark.slow
 def test_an_answer_begins_the_count_anew_and_a_refused_request_is_an_answer(
     fake: FakeUpstream, gateway: Gateway
 ) -> None:
@@ -74,6 +76,7 @@ def test_an_answer_begins_the_count_anew_and_a_refused_request_is_an_answer(
     assert [ask(gateway, ASKED)[0] for _ in range(MOST_SILENT + 1)] == [400] * MOST_SILENT + [200]
 
 
+@pytest.mark.slow
 def test_the_next_trial_tries_once(fake: FakeUpstream, gateway: Gateway) -> None:
     gateway.register(TRIAL)
     fake.deeds = [wait_for_the_end] * (MOST_SILENT + 1)

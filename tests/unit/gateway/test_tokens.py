@@ -25,6 +25,7 @@ def reference(text: str) -> int:
     return len(public().encode(text, disallowed_special=()))
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(exclude_categories=()), max_size=200))
 def test_counts_every_text_as_another_library_does(text: str) -> None:
     assert tokens.count(text) == reference(text)
@@ -44,6 +45,7 @@ def test_counts_source_exactly() -> None:
     assert tokens.count(text) == reference(text) > 100
 
 
+@pytest.mark.slow
 def test_counts_texts_that_the_public_encoder_refuses() -> None:
     long = "word\n" * 300_000
     with pytest.raises(ValueError, match="too long"):

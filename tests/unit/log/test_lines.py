@@ -55,6 +55,7 @@ def test_the_log_itself_reads(story: Path) -> None:
     assert closed(story, story.read_bytes())
 
 
+@pytest.mark.slow
 @OURS
 @given(at=st.floats(0, 1, exclude_max=True), by=st.integers(1, 255))
 def test_no_byte_of_a_closed_log_changes_unseen(story: Path, at: float, by: int) -> None:
@@ -74,6 +75,7 @@ def test_no_byte_of_the_first_and_last_line_changes_unseen(story: Path) -> None:
         assert not closed(story, bytes(changed)), data[at - 20 : at + 20]
 
 
+@pytest.mark.slow
 @OURS
 @given(data=st.data())
 def test_no_line_is_taken_away_doubled_or_moved_unseen(story: Path, data: st.DataObject) -> None:
@@ -86,12 +88,14 @@ def test_no_line_is_taken_away_doubled_or_moved_unseen(story: Path, data: st.Dat
         assert not closed(story, b"".join(lines))
 
 
+@pytest.mark.slow
 @OURS
 @given(more=st.binary(min_size=1, max_size=40))
 def test_nothing_follows_the_last_line_unseen(story: Path, more: bytes) -> None:
     assert not closed(story, story.read_bytes() + more)
 
 
+@pytest.mark.slow
 @OURS
 @given(at=st.floats(0, 1, exclude_max=True), by=st.integers(1, 255), data=st.data())
 def test_a_drill_is_as_safe(tmp_path: Path, at: float, by: int, data: st.DataObject) -> None:

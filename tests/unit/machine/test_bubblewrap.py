@@ -41,6 +41,7 @@ def test_one_that_is_killed_each_time_is_not_taken_for_one_that_is_not_there(pro
         bubblewrap.is_available.__wrapped__()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", [KILLED, STOPPED])
 def test_a_probe_of_namespaces_that_gets_no_answer_says_so(
     program: Path, monkeypatch: pytest.MonkeyPatch, script: str

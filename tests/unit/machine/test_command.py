@@ -42,6 +42,7 @@ def test_what_is_not_there_is_told(tmp_path: Path) -> None:
         command.run(["no-such-command"], tmp_path, ENV, 30)
 
 
+@pytest.mark.slow
 def test_time_and_output_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(tmp_path, "import time; time.sleep(60)", 0.3)[::2] == (command.LATE, b"no end within 0.3 s")
     monkeypatch.setattr(command, "MOST", 1000)

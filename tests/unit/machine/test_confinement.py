@@ -164,22 +164,26 @@ def attempt(memory: RemoteMemory, query: str) -> str:
     return memory.recall(query, Scope(), 5, "")[0].text
 
 
+@pytest.mark.slow
 @filtered
 def test_a_child_shares_no_channel_but_its_own(memory: RemoteMemory) -> None:
     told = {name: attempt(memory, name) for name in HELD}
     assert {name: text for name, text in told.items() if text != "refused 1"} == {}
 
 
+@pytest.mark.slow
 def test_a_child_can_do_what_backends_do(memory: RemoteMemory) -> None:
     assert {name: attempt(memory, name) for name in OWN} == dict.fromkeys(OWN, "done")
 
 
+@pytest.mark.slow
 @filtered
 def test_a_connection_that_is_opened_by_sending_is_refused(memory: RemoteMemory) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         assert attempt(memory, f"send_fast={server.getsockname()[1]}") == "refused 1"
 
 
+@pytest.mark.slow
 @separate
 def test_sockets_of_other_programs_in_common_folders_are_not_there(memory: RemoteMemory, tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
@@ -189,6 +193,7 @@ def test_sockets_of_other_programs_in_common_folders_are_not_there(memory: Remot
         assert attempt(memory, f"reach={path}").startswith("refused")
 
 
+@pytest.mark.slow
 @separate
 def test_a_process_that_hides_ends_with_its_trial(memory: RemoteMemory, tmp_path: Path) -> None:
     assert attempt(memory, "hide") == "done"
@@ -203,6 +208,7 @@ def test_a_process_that_hides_ends_with_its_trial(memory: RemoteMemory, tmp_path
     assert not list_hidden()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not containment.limits_processes(), reason="root without control groups")
 def test_whoever_forks_without_end_comes_to_one_and_leaves_nothing(
     adapter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

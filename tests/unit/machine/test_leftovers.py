@@ -45,6 +45,7 @@ def test_a_process_removes_its_own(places: Path) -> None:
     assert not list(places.iterdir())
 
 
+@pytest.mark.slow
 def test_what_a_kill_left_is_swept_and_what_is_in_use_stays(places: Path) -> None:
     killed, left = started(places)
     killed.kill()

@@ -14,6 +14,7 @@ from harness.machine.patience import SPAN, Patience, Rivals
 from harness.machine.processes import Share
 
 
+@pytest.mark.slow
 def test_a_pause_of_ours_counts_as_one_span() -> None:
     patience, pauses = Patience(0.1), iter([0.5, 0.5])
     for _ in range(2):

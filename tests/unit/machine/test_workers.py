@@ -35,6 +35,7 @@ def test_a_process_that_is_killed_ends_the_work_with_one_line() -> None:
         list(map_parts(kill, [False, True, False], 2))
 
 
+@pytest.mark.slow
 def test_the_server_that_starts_processes_is_noticed_if_it_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is stopped first, so that it has taken no request when it is killed."""
     read: Callable[[int], int] = forkserver.read_signed
@@ -53,6 +54,7 @@ def test_the_server_that_starts_processes_is_noticed_if_it_is_killed(monkeypatch
     assert not active_children()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_process_that_is_killed_while_others_are_started_is_not_waited_for() -> None:
     with pytest.raises(Killed):
@@ -90,6 +92,7 @@ def leave_word(part: Path) -> None:
     atexit.register(part.write_text, "ended")
 
 
+@pytest.mark.slow
 def test_a_process_that_is_started_anew_ends_as_a_program_does(tmp_path: Path) -> None:
     files = [tmp_path / name for name in "abc"]
     assert list(map_parts(leave_word, files, 2, anew=True)) == [None] * 3

@@ -109,6 +109,7 @@ def test_of_drills_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert cell.status == "failed" and {each.status for each in cell.measures.values()} == {"failed"}
 
 
+@pytest.mark.slow
 def test_what_cannot_be_told_of_a_trial_is_said_in_its_place(
     tmp_path: Path, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,6 +41,7 @@ def check_counts(cells: list[AnyCell]) -> None:
                 assert measure.interval.low <= measure.value <= measure.interval.high, (cell.id, name)
 
 
+@pytest.mark.slow
 def test_damage_is_drawn_and_spares_the_whole() -> None:
     assert [*golden_damaged.drills()] == DRILLS
     name = next(each for each in DRILLS if "reference-sharing" in each)

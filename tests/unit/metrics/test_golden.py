@@ -33,6 +33,7 @@ def test_golden_drills_show_what_a_transcript_can_hold(transcripts: list[Transcr
     assert entries >= {"0", "1", "failed", "not-applicable", "unsupported"}
 
 
+@pytest.mark.slow
 def test_a_golden_broken_promise_is_judged_again_from_its_answers(transcripts: list[Transcript]) -> None:
     (found,) = filter(None, map(find_promise, transcripts))
     assert found.steps == ("remember a memory (m1) in repo=api", 'list repo=api user=""')

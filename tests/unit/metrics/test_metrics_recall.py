@@ -63,6 +63,7 @@ def test_memories_packed_into_one_hit_are_as_many_entries(tmp_path: Path) -> Non
     assert counts(first["precision_in_budget"]) == (1 / 25, 4)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.sampled_from([NOISE, OLD, LURE, PORT, NEW, BOTH]), min_size=1, max_size=12, unique=True),
     st.integers(1, 6),
@@ -208,6 +209,7 @@ def test_facts_that_were_never_stored_are_misses_and_counted(tmp_path: Path) -> 
 ANSWERS = st.lists(st.sampled_from([OLD, NEW, PORT, LURE, BOTH, NOISE]), max_size=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(answer=ANSWERS, budget=st.integers(1, 70), k=st.integers(1, 7))
 def test_one_more_irrelevant_entry_at_the_end_never_helps(

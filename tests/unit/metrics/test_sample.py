@@ -31,6 +31,7 @@ def test_a_value_that_moved_is_named_with_where_and_what_it_was() -> None:
     assert golden_sample.moved(old, {**old, "sample": "y"}) == ["the sample is another one"]
 
 
+@pytest.mark.slow
 def test_the_committed_baseline_can_be_compared_with_a_run_of_today() -> None:
     """If this fails: `coldwarm baseline save RUN` of a `make bench-full`, then `python -m benchmarks.errors`."""
     committed = Baseline.model_validate_json((paths.ROOT / "reports" / "baseline.json").read_text("utf-8"))

@@ -53,6 +53,7 @@ def test_what_changed_becomes_a_story_that_keeps_every_promise(foreign: Foreign,
     assert row.oracle.hits == row.oracle.of > 0 and row.stale.hits == row.stale.of > 0 and row.none.hits == row.none.of
 
 
+@pytest.mark.slow
 def test_the_same_seed_writes_the_same_bytes(foreign: Foreign, tmp_path: Path) -> None:
     live(foreign)
     for name in ("one", "two"):
@@ -61,6 +62,7 @@ def test_the_same_seed_writes_the_same_bytes(foreign: Foreign, tmp_path: Path) -
     assert texts[0] == texts[1] and texts[0]
 
 
+@pytest.mark.slow
 def test_the_check_of_a_decision_reads_the_real_file(foreign: Foreign, tmp_path: Path) -> None:
     live(foreign)
     assert run(foreign.path, "--to", tmp_path / "suite")[0] == 0
@@ -72,6 +74,7 @@ def test_the_check_of_a_decision_reads_the_real_file(foreign: Foreign, tmp_path:
     assert "prints nothing" in problem
 
 
+@pytest.mark.slow
 def test_a_page_shows_both_lines_and_remembers_what_was_dropped(foreign: Foreign, tmp_path: Path) -> None:
     live(foreign)
     page, kept = tmp_path / "page.html", tmp_path / "decisions.json"
@@ -217,6 +220,7 @@ def test_what_goes_before_the_others_change_is_told_in_another_story(foreign: Fo
     assert len(told) == 2 and ["kestrelway-lane_early" in each for each in told].count(True) == 1
 
 
+@pytest.mark.slow
 def test_what_never_holds_makes_room_for_what_does(
     foreign: Foreign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,6 +238,7 @@ def test_what_never_holds_makes_room_for_what_does(
     assert found.candidates[0].id not in story.used and len(story.used) == 3
 
 
+@pytest.mark.slow
 def test_two_things_of_one_name_are_never_in_one_story(foreign: Foreign, tmp_path: Path) -> None:
     """A question for one would be a question for the other."""
     live(foreign)
@@ -283,6 +288,7 @@ def test_tests_that_fail_now_and_then_judge_nothing(
     assert "tests = [" not in file.read_text()
 
 
+@pytest.mark.slow
 def test_tests_that_fail_as_they_are_judge_nothing_and_it_is_said(foreign: Foreign, tmp_path: Path) -> None:
     live(foreign)
     code, said = run(foreign.path, "--to", tmp_path / "suite", "--tests", "false")

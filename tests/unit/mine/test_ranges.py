@@ -30,6 +30,7 @@ def write(foreign: Foreign, tmp_path: Path, between: str = "HEAD~5..HEAD") -> ra
     return ranges.write("migration/first", tmp_path / "own", str(foreign.path), between, tmp_path / "cache")
 
 
+@pytest.mark.slow
 def test_a_range_becomes_a_short_story_that_holds(foreign: Foreign, tmp_path: Path) -> None:
     made = write(foreign, tmp_path, "HEAD~5..HEAD~2")
     assert made.file == tmp_path / "own" / "migration" / "first.toml" and (made.told, made.changes) == (2, 3)
@@ -52,6 +53,7 @@ def test_it_keeps_the_promises_of_the_controls(foreign: Foreign, tmp_path: Path)
     assert row.oracle == row.stale == row.none == (3, 3)
 
 
+@pytest.mark.slow
 def test_what_no_commit_knows_is_there_to_be_uncommented(foreign: Foreign, tmp_path: Path) -> None:
     file = write(foreign, tmp_path).file
     text = file.read_text()
@@ -64,6 +66,7 @@ def test_what_no_commit_knows_is_there_to_be_uncommented(foreign: Foreign, tmp_p
     assert story.by_id["told"].source is None and story.by_id["told"].type == "user"
 
 
+@pytest.mark.slow
 def test_the_old_values_are_those_of_one_moment(foreign: Foreign, tmp_path: Path) -> None:
     """A file that arrived in the range is no reason to tell nothing of it."""
     foreign.commit({"late.toml": 'harbour = "plover"\n'})
@@ -98,6 +101,7 @@ def test_what_is_no_range_is_one_line_and_writes_nothing(
     assert len(str(caught.value).splitlines()) == 1 and not (tmp_path / "own").exists()
 
 
+@pytest.mark.slow
 def test_ends_are_named_as_git_names_them(foreign: Foreign, tmp_path: Path) -> None:
     head, path = foreign.git("rev-parse", "HEAD"), str(foreign.path)
     foreign.git("tag", "--annotate", "--message=one", "v1", "HEAD~2")
@@ -112,6 +116,7 @@ def test_ends_are_named_as_git_names_them(foreign: Foreign, tmp_path: Path) -> N
         find_commit("https://example.com/x.git", "main")
 
 
+@pytest.mark.slow
 def test_the_command_says_what_to_do_next(foreign: Foreign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLDWARM_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(foreign.path)

@@ -99,6 +99,7 @@ def test_only_what_a_session_said_before_it_changed_is_told(foreign: Foreign, tm
     assert {"kestrelway", "7", "65"} <= decided
 
 
+@pytest.mark.slow
 def test_a_value_is_told_at_the_time_of_its_message_which_counts_from_one(foreign: Foreign, tmp_path: Path) -> None:
     live_long(foreign)
     sessions = write_sessions(
@@ -223,6 +224,7 @@ def test_what_two_messages_say_together_is_told_by_both_and_marks_of_secrets_go(
     assert two[1].content == "Keep to it [redacted]."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("day", "text"),
     [
@@ -263,6 +265,7 @@ def test_a_memory_is_fed_what_was_said(foreign: Foreign, tmp_path: Path) -> None
         assert not problems and any("Mind you: the lane is harborline." in text for text in texts), feed
 
 
+@pytest.mark.slow
 def test_a_suite_without_sessions_says_how_it_gets_some(foreign: Foreign, tmp_path: Path) -> None:
     live_long(foreign)
     story = mine_story(foreign, tmp_path)

@@ -97,6 +97,7 @@ def test_one_commit_brings_three_facts_at_most_and_no_two_stories_share_it(forei
         assert max(map(last.count, last)) <= stories.OF_ONE
 
 
+@pytest.mark.slow
 def test_only_what_is_wanted_is_a_candidate_and_the_rest_has_its_reason(foreign: Foreign, tmp_path: Path) -> None:
     live(foreign)
 
@@ -112,6 +113,7 @@ def test_only_what_is_wanted_is_a_candidate_and_the_rest_has_its_reason(foreign:
         names(Wanted(below=("sho",)))
 
 
+@pytest.mark.slow
 def test_a_sample_is_asked_for_one_by_one_and_its_share_has_an_interval(foreign: Foreign, tmp_path: Path) -> None:
     live(foreign)
     words = [str(foreign.path), "--check", "3", "--min-worth", "1"]
@@ -132,6 +134,7 @@ def test_one_step_of_a_key_is_one_case_in_however_many_commits(foreign: Foreign,
     assert [each.what for each in stories.list_apart(found, lanes[:1])] == ["quay"]
 
 
+@pytest.mark.slow
 def test_two_stories_that_tell_of_one_commit_are_no_suite(foreign: Foreign, tmp_path: Path) -> None:
     """Mined twice with two seeds and put together, a commit would count twice in the statistics."""
     live(foreign)

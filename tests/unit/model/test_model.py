@@ -71,6 +71,7 @@ def test_a_number_that_is_none_is_refused() -> None:
             Measured(value=value)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), st.integers()))
 def test_a_digest_does_not_depend_on_the_order_of_keys(value: dict[str, int]) -> None:
     assert digest(value) == digest(dict(reversed(value.items())))
@@ -81,6 +82,7 @@ def test_the_headline_is_at_the_highest_noise() -> None:
     assert Selection(backends=(Spec(adapter="none"),), noise=(0, 500, 10)).headline_noise == 500
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @given(st.lists(st.recursive(st.none() | st.text() | st.integers(), lambda each: st.dictionaries(st.text(), each))))
 def test_the_digest_of_a_list_needs_no_list(values: list[object]) -> None:

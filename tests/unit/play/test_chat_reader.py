@@ -87,6 +87,7 @@ def test_what_it_remembers_is_in_the_memory_and_in_the_log(story: Story, tmp_pat
     assert calls(log)[0].uses[0].result == "kept"
 
 
+@pytest.mark.slow
 def test_nobody_is_charged_twice_for_memory(story: Story, tmp_path: Path) -> None:
     log = play(story, tmp_path, RECALL)
     (use,) = calls(log)[0].uses

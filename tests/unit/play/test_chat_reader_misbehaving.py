@@ -87,6 +87,7 @@ ESCAPES: list[Step] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_hostile_model_gets_out_by_no_tool(story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat, "STEPS", 200)
     monkeypatch.setattr(chat, "REFUSED", 200)
@@ -147,6 +148,7 @@ def test_a_loop_ends(story: Story, tmp_path: Path) -> None:
     assert len(calls(log)) == chat.SAME and "used the same tools alike" in calls(log)[-1].why
 
 
+@pytest.mark.slow
 def test_a_loop_of_several_steps_ends_and_an_edit_begins_anew(story: Story, tmp_path: Path) -> None:
     """As a small model was seen to do: it searched, searched, edited in vain, and began again."""
     turn = [("search", {"text": "target"}), RECALL, ("edit", {"path": "ops/none/../x", "new": "y"})]
@@ -194,6 +196,7 @@ def test_an_enormous_answer_is_cut(story: Story, tmp_path: Path, form: str) -> N
     assert worked(log).completion < tools.WRITTEN
 
 
+@pytest.mark.slow
 def test_too_many_tools_at_once_are_refused(story: Story, tmp_path: Path) -> None:
     many = [{"function": {"name": "list", "arguments": "{}"}}] * 30
     log = play(story, tmp_path, Reply("answered", message={"tool_calls": many}))
@@ -221,6 +224,7 @@ def test_the_transcript_is_a_blob(story: Story, tmp_path: Path) -> None:
     assert not isinstance(worked(log).calls, tuple)
 
 
+@pytest.mark.slow
 def test_a_memory_that_fails_once_is_told_and_one_that_dies_ends_the_trial_alone(story: Story, tmp_path: Path) -> None:
     note: Step = ("remember", {"text": "The order of today was filled"})
 
@@ -239,6 +243,7 @@ def test_a_memory_that_fails_once_is_told_and_one_that_dies_ends_the_trial_alone
     assert log.closed and log.closed.status == "failed" and not log.list_events(Worked)
 
 
+@pytest.mark.slow
 def test_the_report_tells_each_step_and_why_a_job_was_ended(story: Story, tmp_path: Path) -> None:
     hostile = "<script>alert(1)</script>\u202e"
     log = play(story, tmp_path, RECALL, ("read", {"path": hostile}), FAULTS["a rate limit"][0])

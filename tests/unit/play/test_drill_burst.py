@@ -30,6 +30,7 @@ def test_a_plan_has_three_bursts_and_a_few_calm_writes_before_each() -> None:
     assert len(plan(5, 1).of("large")) == SMALL, "a burst is no smaller than the small one"
 
 
+@pytest.mark.slow
 def test_the_sound_backend_keeps_all_of_each_burst_once(sound: Transcript) -> None:
     assert sound.ended is not None and sound.ended.status == "complete"
     for name, measure in measured(METRICS, sound).items():

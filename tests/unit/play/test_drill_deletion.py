@@ -206,6 +206,7 @@ def test_what_is_not_offered_is_never_called(tmp_path: Path) -> None:
     assert {each.status for name, each in found.items() if "scope_forgotten" in name} == {"unsupported"}
 
 
+@pytest.mark.slow
 def test_a_backend_that_deletes_nothing_is_not_even_opened(tmp_path: Path) -> None:
     seen = played(tmp_path, "adapters.refusal:Refusal")
     assert [type(event) for event in seen.events] == [Drilled, Ended]

@@ -84,6 +84,7 @@ def test_a_whole_file_is_told_by_the_memories_in_it(tmp_path: Path) -> None:
     assert all(isinstance(measure, Measured) and measure.value == 0 for measure in found.values())
 
 
+@pytest.mark.slow
 def test_without_forgetting_nothing_is_played(tmp_path: Path) -> None:
     told = drilled(tmp_path, DRILL, "adapters.none:Nothing", SIZE)
     assert told.ended is not None and told.ended.status == "unsupported"

@@ -77,6 +77,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Transcript:
     return drilled(tmp_path_factory.mktemp("sound"), DRILL, "adapters.reference:Reference", SIZE)
 
 
+@pytest.mark.slow
 def test_the_sound_backend_keeps_all_it_acknowledged(told: Transcript) -> None:
     assert told.ended == Ended(status="complete")
     measures = measured(METRICS, told)

@@ -47,6 +47,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Transcript:
     return drilled(tmp_path_factory.mktemp("sound"), DRILL, "adapters.reference:Reference", SIZE)
 
 
+@pytest.mark.slow
 def test_the_sound_backend_embeds_its_memories_anew(sound: Transcript) -> None:
     for name, measure in measured(METRICS, sound).items():
         wanted = 0.0 if name.startswith("silently") else 1.0
@@ -57,6 +58,7 @@ def test_the_sound_backend_embeds_its_memories_anew(sound: Transcript) -> None:
     assert len(plan(SIZE, 1).of("new")) == SIZE // 5
 
 
+@pytest.mark.slow
 def test_old_vectors_of_the_same_length_are_wrong_in_silence_and_of_another_length_raise(tmp_path: Path) -> None:
     found = measured(METRICS, drilled(tmp_path, DRILL, f"{PLANTED}:KeepsOldVectors", SIZE))
     silent = found["silently_unfound_with_another_embedder"]
@@ -66,6 +68,7 @@ def test_old_vectors_of_the_same_length_are_wrong_in_silence_and_of_another_leng
     assert _value(found["new_found_with_another_embedder"]) == 1.0
 
 
+@pytest.mark.slow
 def test_a_refusal_is_not_silent(tmp_path: Path) -> None:
     found = measured(METRICS, drilled(tmp_path, DRILL, f"{PLANTED}:RefusesAnotherEmbedder", SIZE))
     assert {_value(found[name]) for name in found if name.startswith("silently")} == {0.0}
@@ -73,6 +76,7 @@ def test_a_refusal_is_not_silent(tmp_path: Path) -> None:
     assert all(found[name].receipts for name in found if not name.startswith("silently"))
 
 
+@pytest.mark.slow
 def test_words_need_no_embedder(tmp_path: Path) -> None:
     found = measured(METRICS, drilled(tmp_path, DRILL, "adapters.bm25:Bm25", SIZE))
     assert {_value(measure) for measure in found.values()} <= {0.0, 1.0}

@@ -24,6 +24,7 @@ from harness.play.drills import scopes
 from harness.play.drills.isolation import DRILL, STORED, group, list_neighbours, plan
 from tests.support.drill_player import drilled, measured
 from tests.support.measures import number
+from tests.support.nights import leave_to_night
 
 REFERENCE = "adapters.reference:Reference"
 SIZE = 32
@@ -139,6 +140,7 @@ def test_the_sound_backend_leaks_nothing_and_every_measure_has_cases(sound: Tran
         assert measure.value == (1.0 if name == "scope_names_kept" else 0.0), name
 
 
+@pytest.mark.slow
 def test_looks_come_before_what_they_control(sound: Transcript) -> None:
     calls = [event for event in sound.events if isinstance(event, Called)]
     steps = list(dict.fromkeys(call.step for call in calls if call.op in ("entries", "update", "forget_scope")))
@@ -154,12 +156,15 @@ def test_looks_come_before_what_they_control(sound: Transcript) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "flagged"),
-    [
-        ("isolation:LeaksByPrefix", PREFIX),
-        ("isolation:FiltersTooLate", {"crowded_out_of_scope"}),
-        ("scopes:ForgetsTheWider", {"wider_scope_forgotten", "narrower_scope_forgotten"}),
-        ("scopes:TellsAnyHistory", {"history_across_scopes"}),
-    ],
+    leave_to_night(
+        [
+            ("isolation:LeaksByPrefix", PREFIX),
+            ("isolation:FiltersTooLate", {"crowded_out_of_scope"}),
+            ("scopes:ForgetsTheWider", {"wider_scope_forgotten", "narrower_scope_forgotten"}),
+            ("scopes:TellsAnyHistory", {"history_across_scopes"}),
+        ],
+        4,
+    ),
 )
 def test_a_leak_is_flagged_by_its_own_measures(
     tmp_path: Path, sound: Transcript, fault: str, flagged: set[str]
@@ -170,6 +175,7 @@ def test_a_leak_is_flagged_by_its_own_measures(
     assert all(found[name].receipts for name in flagged)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_what_is_not_told_apart_at_all_is_named_as_that(tmp_path: Path) -> None:
     found = measured(METRICS, drilled(tmp_path, DRILL, "harness.selftest.planted.isolation:KeepsNothingApart", SIZE))
@@ -180,6 +186,7 @@ def test_what_is_not_told_apart_at_all_is_named_as_that(tmp_path: Path) -> None:
         assert "branch and org and repo and user is not told apart: see leaks_by_part" in measure.reason
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_what_is_told_apart_by_other_parts_keeps_its_narrow_names(tmp_path: Path) -> None:
     """The user is ignored where an organisation is set: names of users alone are still compared."""

@@ -113,6 +113,7 @@ def test_a_text_that_an_update_replaces_stands_in_another_repository_too(size: i
     assert copies and HOME not in copies
 
 
+@pytest.mark.slow
 def test_every_other_update_is_asked_for_by_a_user(sound: Transcript) -> None:
     users = [cast(dict[str, str], call.request["scope"]).get("user") for _, call in sound.calls("update", "revised")]
     assert users == [None, "ana", None]
@@ -160,6 +161,7 @@ def test_dates_lie_where_clocks_and_calendars_go_wrong(size: int) -> None:
     assert any(date.time() == time() for date in at) and min(at).year < 1970
 
 
+@pytest.mark.slow
 def test_ends_are_asked_for_on_both_sides_in_another_zone(sound: Transcript) -> None:
     ends = {piece.name: datetime.fromisoformat(piece.item.expires or "") for piece in sound.plan.of(*ENDING)}
     asked = [call for _, call in sound.calls("recall") if call.about and call.about[0] in ends]
@@ -215,6 +217,7 @@ def test_the_sound_backend_keeps_all(sound: Transcript) -> None:
     assert isinstance(size, Measured) and size.value > 100 and size.of == SMALLEST + len(plan(SMALLEST, 1).of("alike"))
 
 
+@pytest.mark.slow
 def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
     calls = [event for event in sound.events if isinstance(event, Called)]
     assert list(dict.fromkeys(call.step for call in calls)) == [
@@ -263,6 +266,7 @@ def test_what_is_asked_and_in_which_order(sound: Transcript) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="read from /proc")
 def test_the_work_of_a_processor_is_told_of_each_opening_and_closing(sound: Transcript) -> None:
     told = [(event.what, event.worked) for _, event in sound.of(Handled) if event.what != "compacted"]
@@ -271,6 +275,7 @@ def test_the_work_of_a_processor_is_told_of_each_opening_and_closing(sound: Tran
     assert lived and all(after >= before for before, after in lived)  # type: ignore[operator]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "flagged"),
@@ -323,6 +328,7 @@ def test_a_fault_moves_its_own_measures_only(tmp_path: Path, sound: Transcript, 
     assert all(found[name].receipts for name in flagged if isinstance(found[name], Measured))
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_who_says_that_he_masks_is_told_nothing_to_mask(tmp_path: Path) -> None:
     """Who does not say so has altered a text."""
@@ -348,6 +354,7 @@ def test_what_a_backend_lacks_is_not_called(tmp_path: Path) -> None:
     assert found["own_text_first"].status == found["source_survives_update"].status == "unsupported"
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["_StoresTwoThousandAtOnce", "_Stores2048AtOnce"])
 def test_what_is_lost_of_two_thousand_memories_at_once_is_seen_in_the_full_size(

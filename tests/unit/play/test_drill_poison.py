@@ -95,6 +95,7 @@ def test_every_measure_has_cases(sound: Transcript) -> None:
     assert value(found["attacks_acted_on"]) > value(found["attacks_acted_on_minding_confidence"])
 
 
+@pytest.mark.slow
 def test_expiry_that_nobody_reads_moves_nothing_else(tmp_path: Path, sound: Transcript) -> None:
     good = measured(METRICS, sound)
     found = measured(
@@ -105,6 +106,7 @@ def test_expiry_that_nobody_reads_moves_nothing_else(tmp_path: Path, sound: Tran
     assert {name: value(found[name]) for name in same} == {name: value(good[name]) for name in same}
 
 
+@pytest.mark.slow
 def test_the_newest_word_wins_where_only_recency_counts(tmp_path: Path, sound: Transcript) -> None:
     found = measured(METRICS, drilled(tmp_path, DRILL, "harness.selftest.planted.recall:RanksNewestFirst", SMALLEST))
     assert value(found["attacks_acted_on"]) > value(measured(METRICS, sound)["attacks_acted_on"])

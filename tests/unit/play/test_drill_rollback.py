@@ -37,6 +37,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Transcript:
     return drilled(tmp_path_factory.mktemp("sound"), DRILL, REFERENCE, SIZE)
 
 
+@pytest.mark.slow
 def test_the_sound_backend_undoes_all_both_ways(sound: Transcript) -> None:
     assert sound.ended is not None and sound.ended.status == "complete"
     good = {"other_scopes_restored": 1.0, "restored_exactly": 1.0, "restored_probes": 1.0, "good_lost_by_restore": 1.0,
@@ -63,6 +64,7 @@ def test_a_mark_is_restored_twice_by_two_processes(sound: Transcript) -> None:
     assert story == [*incident, *twice, *several, *anew, *forgotten, "closed"]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "flagged"),
@@ -92,6 +94,7 @@ def test_a_backend_without_marks_is_measured_by_its_undo(tmp_path: Path) -> None
             assert measure.status == "unsupported" and "the file has no versions" in measure.reason, name
 
 
+@pytest.mark.slow
 def test_without_forgetting_nothing_is_played(tmp_path: Path) -> None:
     told = drilled(tmp_path, DRILL, "adapters.none:Nothing", SIZE)
     assert told.ended is not None and told.ended.status == "unsupported" and told.reason

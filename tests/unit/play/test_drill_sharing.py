@@ -39,6 +39,7 @@ def test_a_plan_is_the_same_again_and_its_memories_are_told_apart(size: int, see
         assert made.of("a-dropped") and made.of("b-dropped") and made.of("dropped") and made.of("own")
 
 
+@pytest.mark.slow
 def test_the_sound_backend_shares_all(told: Transcript) -> None:
     assert told.ended == Ended(status="complete")
     for name, measure in measured(METRICS, told).items():
@@ -46,6 +47,7 @@ def test_the_sound_backend_shares_all(told: Transcript) -> None:
         assert measure.value == BEST.get(name, 0.0), name
 
 
+@pytest.mark.slow
 def test_agents_come_in_turn_and_handles_together(told: Transcript) -> None:
     story = [(event.what, event.who) for _, event in told.of(Handled)]
     turn = [("opened", "a"), ("closed", "a")]
@@ -59,6 +61,7 @@ def test_a_turn_of_one_comes_between_the_turns_of_the_other(told: Transcript) ->
     assert not any(one == two == three for one, two, three in zip(turns, turns[1:], turns[2:], strict=False))
 
 
+@pytest.mark.slow
 def test_each_asks_at_its_own_place_and_deletes_where_it_is_shared(told: Transcript) -> None:
     places = {step: {str(call.request["scope"]) for _, call in told.calls("recall", step)} for step in (
         "first writes", "second reads", "first reads again",
@@ -77,6 +80,7 @@ def test_a_backend_for_one_process_is_not_opened_twice(tmp_path: Path) -> None:
     assert all(isinstance(measures[name], Measured) for name in GOOD)
 
 
+@pytest.mark.slow
 def test_a_backend_without_users_shares_without_them(tmp_path: Path) -> None:
     told = drilled(tmp_path, DRILL, "adapters.notes:Notes", SIZE)
     assert {str(call.request["scope"]) for _, call in told.calls("recall")} == {"{'repo': 'tidewater'}"}

@@ -82,6 +82,7 @@ def test_what_was_never_opened_is_not_closed() -> None:
     upgrade._restore(cast(DrillSession, FakeSession()), "upgrade", None)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "flagged"),

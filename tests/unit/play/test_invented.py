@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from harness import metrics
 from harness.adapter import Hit, Scope
 from harness.log.events import Recalled
@@ -25,6 +27,7 @@ def shown(log: Log, event: Recalled) -> list[str]:
     return [found.hits[span.hit].text for span in found.entries]
 
 
+@pytest.mark.slow
 def test_an_echo_is_kept_as_evidence_and_shown_to_nobody(small: Stage, tmp_path: Path) -> None:
     log = small.play(tmp_path, FakeHost(tmp_path / "store", memory=FakeEcho))
     questions = log.list_events(Recalled)

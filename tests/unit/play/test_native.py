@@ -67,6 +67,7 @@ def host(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FakeHost]:
     yield FakeHost(tmp_path / "store", memory=request.param)
 
 
+@pytest.mark.slow
 def test_each_session_is_handed_over_once_as_it_was_spoken(keyring: Stage, host: FakeHost, tmp_path: Path) -> None:
     log = keyring.play(tmp_path, host, amount=3, feed="native")
     assert log.closed is not None and log.closed.status == "complete"
@@ -82,6 +83,7 @@ def test_each_session_is_handed_over_once_as_it_was_spoken(keyring: Stage, host:
     assert all(each.tokens or each.noise for each in wrote)
 
 
+@pytest.mark.slow
 def test_a_model_inside_is_told_the_day_of_the_session(
     keyring: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,6 +103,7 @@ def test_a_model_inside_is_told_the_day_of_the_session(
     assert len({day for day, _ in told}) > 3 and all(day == said for day, said in told)
 
 
+@pytest.mark.slow
 def test_a_hit_is_read_whole_by_the_messages_that_stand_in_it(keyring: Stage, host: FakeHost, tmp_path: Path) -> None:
     log = keyring.play(tmp_path, host, feed="native")
     record = Record(log)
@@ -113,6 +116,7 @@ def test_a_hit_is_read_whole_by_the_messages_that_stand_in_it(keyring: Stage, ho
     assert isinstance(invented, Measured) and (invented.hits, invented.of) != (0, 0) and invented.hits == 0
 
 
+@pytest.mark.slow
 def test_what_holds_the_secret_is_deleted_and_the_rest_of_its_session_stays(
     keyring: Stage, host: FakeHost, tmp_path: Path
 ) -> None:
@@ -154,6 +158,7 @@ def test_facts_and_pieces_are_not_listed_after_each_session(keyring: Stage, tmp_
         assert not keyring.play(tmp_path, host, feed=feed).list_events(Changed)
 
 
+@pytest.mark.slow
 def test_a_capture_that_fails_is_logged_as_its_fault(keyring: Stage, tmp_path: Path) -> None:
     host = FakeHost(tmp_path / "store", memory=FakeCapturing, faults={"observe": [("raised", True)]})
     first, *others = keyring.play(tmp_path, host, feed="native").list_events(Wrote)

@@ -71,6 +71,7 @@ def test_noise_tells_nothing_but_lures_there_and_then_where_they_hold(name: str)
             assert scenario.by_id[name].since <= datetime.fromisoformat(each.item.at)
 
 
+@pytest.mark.slow
 def test_a_text_that_says_more_than_its_lure_is_dropped() -> None:
     runbook = story(RUNBOOK)
     lure, *_ = noise.list_lures(runbook)
@@ -96,6 +97,7 @@ def test_the_amount_is_exact_and_the_texts_distinct_and_in_story_order(amount: i
     assert all(moment <= scenario.sessions[-1].at for moment in moments)
 
 
+@pytest.mark.slow
 def test_noise_depends_on_story_and_seed_and_on_nothing_else() -> None:
     first, second = story(NAMES[0]), story(NAMES[1])
     assert made(first, 50, 1) == made(first, 50, 1)

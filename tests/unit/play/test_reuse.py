@@ -335,6 +335,7 @@ def test_an_adapter_of_somebodys_own_counts_with_all_that_lies_beside_it(
     assert key(own, cache) is key(settings, cache) is None
 
 
+@pytest.mark.slow
 def test_the_code_that_plays_imports_nothing_of_ours_that_no_key_tells() -> None:
     told = {name.removesuffix(".py").replace("/", ".") for name in PLAYS} | {"harness.__init__"}
     for name in PLAYS:

@@ -57,6 +57,7 @@ def test_what_was_salted_is_found_again_without_its_salt(told_on_a_call: tuple[S
     assert unsalt_text(f"ask Shop{name[4:]}, or x-{name}", scenario.id, 1) == f"ask Shop-oncall, or x-{name}"
 
 
+@pytest.mark.slow
 def test_a_story_without_such_names_is_the_same_story(told_on_a_call: tuple[Scenario, Repo]) -> None:
     file = paths.TASKS / "branch-scope" / "kiosk-answers.toml"
     ((plain, repo),) = loader.load([file], paths.FIXTURES, paths.cache_root())

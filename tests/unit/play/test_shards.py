@@ -27,6 +27,7 @@ from tests.support.runs import run
 OWN = {"id": "", "command": ""}
 
 
+@pytest.mark.slow
 @given(st.integers(1, 12), st.integers(0, 60))
 def test_every_place_is_dealt_once_and_shares_differ_by_one_at_most(of: int, places: int) -> None:
     shares = [[at for at in range(places) if Shard(number, of).takes(at)] for number in range(1, of + 1)]
@@ -152,6 +153,7 @@ def linked(root: Path) -> None:
     path.symlink_to("/etc/hostname")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "code", "said"),
     [
@@ -202,6 +204,7 @@ def test_a_damaged_blob_takes_the_place_of_no_whole_one(whole: Folder, tmp_path:
 # --- seals ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_logs_without_a_seal_are_counted_and_said(whole: Folder) -> None:
     assert statements.compute_results(whole).run.unsealed == 0
     path = log_of(whole.root)

@@ -111,6 +111,7 @@ def test_the_identity_of_a_trial_is_known_without_playing_it(
     assert [same == other for same, other in zip(told, others, strict=True)] == [True, True, False, False]
 
 
+@pytest.mark.slow
 def test_a_trial_at_whose_end_nobody_reaches_the_gateway_is_played_again(
     story: Story, playables: dict[str, Playable], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +127,7 @@ def test_a_trial_at_whose_end_nobody_reaches_the_gateway_is_played_again(
     assert not told.final and not drilled.final
 
 
+@pytest.mark.slow
 def test_a_kept_store_gets_the_name_of_its_trial(story: Story, playables: dict[str, Playable], tmp_path: Path) -> None:
     asked = trial(story, "notes", noise=0)
     settings = Settings(tmp_path, playables, {story.scenario.id: story}, FakeEmbedder, keep=True)
@@ -159,6 +161,7 @@ def test_the_trials_of_a_story_share_its_noise(story: Story) -> None:
     assert story.noise(5, 1) is story.noise(5, 1) is not story.noise(5, 2)
 
 
+@pytest.mark.slow
 def test_the_second_trial_of_a_story_draws_no_noise(
     story: Story, playables: dict[str, Playable], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

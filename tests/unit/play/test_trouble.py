@@ -159,6 +159,7 @@ def test_dates_of_every_form_can_be_put_in_order() -> None:
     assert parse_moment("0001-01-01T00:00:00") is not None and parse_moment("2025-06-30T23:59:60Z") is None
 
 
+@pytest.mark.slow
 @given(st.text() | st.datetimes(timezones=st.none() | st.timezones()).map(datetime.isoformat))
 def test_no_date_is_an_error(text: str) -> None:
     assert (parse_moment(text) or datetime.min.replace(tzinfo=UTC)) >= datetime.min.replace(tzinfo=UTC)
@@ -314,6 +315,7 @@ def test_a_width_that_is_none_is_80(monkeypatch: pytest.MonkeyPatch, columns: st
         assert common.open_terminal().width == width
 
 
+@pytest.mark.slow
 def test_a_folder_whose_name_cannot_be_written_down_is_refused(tmp_path: Path) -> None:
     done = run_command("run -s none -b none --out $'o\\xffut'", tmp_path)
     assert done.returncode == 2 and "its name is not UTF-8" in done.stderr and "Traceback" not in done.stderr

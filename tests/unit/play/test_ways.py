@@ -312,6 +312,7 @@ def test_who_compares_words_replaces_what_is_worded_alike(unsure: Stage, tmp_pat
         assert matched.compare(matched.list_words(old), matched.list_words(new)) >= matched.ALIKE
 
 
+@pytest.mark.slow
 def test_every_way_says_what_true_memories_it_dropped(unsure: Stage, tmp_path: Path) -> None:
     for write in get_args(WritePolicy):
         log, _ = play(unsure, tmp_path / write, write)

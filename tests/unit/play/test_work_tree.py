@@ -54,6 +54,7 @@ def status(log: Log) -> str:
     return closed.status
 
 
+@pytest.mark.slow
 def test_the_tree_goes_on_with_the_story(settings: Settings) -> None:
     log = play_story(settings)
     assert status(log) == "complete", log.events[-1]
@@ -75,6 +76,7 @@ def test_a_drill_has_no_repository_and_is_played_without_one(settings: Settings)
     assert b'"ended"' in play(settings, trial).read_bytes()
 
 
+@pytest.mark.slow
 def test_who_declares_none_is_lent_none(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = settings.playables["fake"]
     support = {**fake.backend.support, "work_tree": fake.backend.find_support("history")}

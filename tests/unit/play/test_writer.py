@@ -65,6 +65,7 @@ def test_who_writes_just_what_holds_is_right_by_every_measure(small: Stage, tmp_
     assert len(texts(log)) == 3 and counts(score([log])[0].measures["facts_stored"]) == (3, 3)
 
 
+@pytest.mark.slow
 def test_who_does_all_that_a_writer_should_not_is_seen_by_every_measure(small: Stage, tmp_path: Path) -> None:
     bad = write_by("bad", small.scenario)
 
@@ -252,6 +253,7 @@ def test_one_password_stands_in_each_transcript_and_another_seed_has_another(sma
     assert len(set(found)) == 4
 
 
+@pytest.mark.slow
 def test_playing_again_gives_the_same_events(small: Stage, tmp_path: Path) -> None:
     rule: Callable[[Mapping[str, Any]], str] = write_by("bad", small.scenario)
     logs = [play(small, tmp_path / name, rule, write_policy="curated", amount=10) for name in ("one", "two")]

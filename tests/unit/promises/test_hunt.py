@@ -228,6 +228,7 @@ def test_random_answers_are_told_as_such_and_not_made_shorter() -> None:
     assert found.shortest.differs != found.other.differs
 
 
+@pytest.mark.slow
 def test_a_budget_that_ends_while_shrinking_keeps_the_shortest_so_far() -> None:
     assert search(ForgetsAHundred, seconds=0).verdict == "held"  # one sequence is played whatever the time
     steps = (

@@ -16,6 +16,7 @@ from adapters.notes import Notes
 from harness.adapter import Call, Scope, read_call, to_wire
 from harness.model.sequence import Difference, Step, Steps
 from harness.promises.program import list_calls
+from tests.support.nights import leave_to_night
 
 API = Scope(repo="api")
 CROWD = (
@@ -119,7 +120,7 @@ def test_chroma_alone_loses_the_same_memory(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.backend
-@pytest.mark.parametrize("store", ["qdrant", "chroma", "faiss"])
+@pytest.mark.parametrize("store", leave_to_night(["qdrant", "chroma", "faiss"], 3))
 def test_mem0_alone_takes_every_step(tmp_path: Path, store: str) -> None:
     mem0 = Mem0().configured({"store": store})
     shown = run(mem0.program(list_calls(EVERYTHING, end(EVERYTHING))), tmp_path)

@@ -41,6 +41,7 @@ def test_the_log_of_a_drill_breaks_again_in_the_same_way(logs: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_another_backend_may_hold_the_same_sequence(logs: Path) -> None:
     played = replay(logs, "harness-selftest-planted", "-b", "reference")
     assert played.exit_code == 0, played.output

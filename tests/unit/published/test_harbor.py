@@ -133,6 +133,7 @@ def test_hidden_tests_stand_in_the_place_of_what_an_agent_left_there(
     assert not [*elsewhere.iterdir()]
 
 
+@pytest.mark.slow
 def test_the_agent_sees_no_answer_and_cold_no_memory(stories: list[Story], exported: Path) -> None:
     for story in (each.salt(harbor.SEED) for each in stories):
         for session, job in story.scenario.jobs():
@@ -156,6 +157,7 @@ def test_the_agent_sees_no_answer_and_cold_no_memory(stories: list[Story], expor
                 assert config["metadata"]["arm"] == arm and config["task"]["name"] == f"coldwarm/{task.name}"
 
 
+@pytest.mark.slow
 def test_the_notes_end_with_the_job_and_hold_nothing_forgotten(stories: list[Story], exported: Path) -> None:
     for story in (each.salt(harbor.SEED) for each in stories):
         marks = make_canaries(story.scenario, harbor.SEED)
@@ -186,6 +188,7 @@ def test_a_program_that_no_image_has_is_named(stories: list[Story], tmp_path: Pa
     assert not [*tmp_path.iterdir()]
 
 
+@pytest.mark.slow
 def test_a_folder_that_holds_something_is_left_alone(stories: list[Story], tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     for place in (tmp_path, tmp_path / "mine.txt"):
@@ -206,6 +209,7 @@ def test_what_was_forgotten_before_the_job_is_not_in_its_notes() -> None:
         assert notes.index(OLD) < notes.index(NEW), "in the order of telling"
 
 
+@pytest.mark.slow
 def test_an_export_that_is_interrupted_leaves_nothing_in_the_way_of_the_next(
     stories: list[Story], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -120,6 +120,7 @@ def test_what_is_not_what_its_name_says_is_one_clear_line(tmp_path: Path, name: 
     assert len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     file = tmp_path / "large.json"
     with file.open("wb") as opened:

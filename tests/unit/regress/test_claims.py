@@ -105,6 +105,7 @@ def test_what_is_wrong_is_one_line_that_names_the_claim(tmp_path: Path, old: str
         judge(tmp_path, CLAIM.replace(old, new, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

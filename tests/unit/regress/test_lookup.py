@@ -18,6 +18,7 @@ def refused(look: Callable[[], object]) -> str:
     return line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["store", "keeper", "oracle", "cold"])
 @pytest.mark.parametrize("name", ["recall", "decisions_right", "stale_use", "deleted_from_bytes", "tokens_total"])
 def test_over_scenarios_it_is_the_number_of_the_report(results: Results, name: str, backend: str) -> None:

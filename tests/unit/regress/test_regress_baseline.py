@@ -41,6 +41,7 @@ def test_it_holds_backends_under_test_by_scenario_and_no_controls(results: Resul
     assert (found.run, found.version, found.protocol) == ("a-run", "9.9", results.run.protocol)
 
 
+@pytest.mark.slow
 def test_one_row_a_line_and_read_again_as_it_was(results: Results) -> None:
     found = baseline.make_baseline(results)
     text = baseline_files.write_text(found)

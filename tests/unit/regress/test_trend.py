@@ -83,6 +83,7 @@ def test_the_page_draws_a_panel_a_backend_and_shows_every_number() -> None:
     assert page.count("<svg") == 1 and "In the first and in the last run: " in page
 
 
+@pytest.mark.slow
 def test_one_run_is_shown_over_the_releases_that_it_played(tmp_path: Path) -> None:
     fields: dict[str, Said] = {"x@1.10": (9, 9), "x@1.9": (3, 9), "x@2.0": "failed"}
     fields |= {"y@1+store=a": (1, 9), "y@2+store=a": (1, 9), "z": (5, 9)}

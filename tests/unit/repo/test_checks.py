@@ -151,6 +151,7 @@ def test_work_in_which_a_command_was_killed_is_done_again(repo: Repo, monkeypatc
     assert not killed and (check.exit, check.value) == (0, "kestrelway")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not bubblewrap.is_available(), reason="bubblewrap cannot work here")
 def test_a_container_that_is_killed_is_the_machines_doing(repo: Repo) -> None:
     shop = WorkTrees()
@@ -239,6 +240,7 @@ def test_an_edit_follows_no_link_and_leads_nowhere_else(tmp_path: Path, path: st
     assert list(outside.iterdir()) == [] and not (tmp_path / "new.txt").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not bubblewrap.is_available(), reason="no bubblewrap")
 def test_a_check_sees_its_work_tree_and_no_network(repo: Repo, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("text")

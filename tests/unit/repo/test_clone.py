@@ -130,6 +130,7 @@ def test_merges_are_followed_on_both_sides(foreign: Foreign, tmp_path: Path) -> 
     assert repo.trace(trunk, "rule", 1, merge) == Trace("gone", by=merge)
 
 
+@pytest.mark.slow
 def test_nothing_that_a_repository_configures_runs(foreign: Foreign, tmp_path: Path) -> None:
     marker = tmp_path / "marker"
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 5\n"

@@ -127,6 +127,7 @@ PATHS: dict[str, Callable[[Path, Path], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PATHS)
 def test_no_path_leads_out_of_the_tree_or_to_git(at: tuple[Desk, Path], outside: Path, name: str) -> None:
     sits, tree = at
@@ -305,6 +306,7 @@ def test_a_command_has_no_network(at: tuple[Desk, Path]) -> None:
     assert found.exit != 0 and "refused" in found.output.lower()
 
 
+@pytest.mark.slow
 @contained
 def test_what_a_command_leaves_behind_ends_with_it(at: tuple[Desk, Path]) -> None:
     sits, tree = at
@@ -314,6 +316,7 @@ def test_what_a_command_leaves_behind_ends_with_it(at: tuple[Desk, Path]) -> Non
     assert not (tree / "alive").exists()
 
 
+@pytest.mark.slow
 def test_a_command_that_does_not_end_is_ended(at: tuple[Desk, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "SECONDS", 0.5)
     found = run(*at, "trap '' TERM INT HUP; while :; do sleep 1; done")

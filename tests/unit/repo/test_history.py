@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import tracemalloc
 
+import pytest
+
 from harness.repo.history import History
 
 
@@ -27,6 +29,7 @@ def test_a_commit_contains_itself_and_all_that_leads_to_it() -> None:
         assert history.list_later("0", head) == [each for each in parents if each in ancestors[head] - {"0"}]
 
 
+@pytest.mark.slow
 def test_a_long_history_is_not_held_once_for_each_commit_that_is_asked_for() -> None:
     names = [f"{at:040x}" for at in range(2000)]
     history = make({name: tuple(names[max(0, at - 1) : at]) for at, name in enumerate(names)})

@@ -171,6 +171,7 @@ def test_white_space_moves_no_line_and_a_brace_elsewhere_is_another_brace(tmp_pa
     assert repo.trace(old, "a.c", 2, new) == Trace("gone", by=new)
 
 
+@pytest.mark.slow
 def test_a_worktree_is_a_checkout_with_its_history_and_is_removed(shop: Repo) -> None:
     def look(at: int) -> Path:
         with shop.worktree(shop.commits[at]) as root:

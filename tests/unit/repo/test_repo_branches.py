@@ -49,6 +49,7 @@ def test_a_checkout_goes_on_to_a_branch(forked: Repo, tmp_path: Path) -> None:
     assert (tmp_path / ".git" / "HEAD").read_text() == "ref: refs/heads/release-2.x\n"
 
 
+@pytest.mark.slow
 def test_a_branch_leaves_main_and_main_is_as_without_it(tmp_path: Path, series: Series, forked: Repo) -> None:
     linear = build(series(tmp_path / "linear" / "forked", MAINLINE), tmp_path / "cache")
     assert forked.commits[:3] == linear.commits and forked.digest != linear.digest
@@ -90,6 +91,7 @@ def test_a_worktree_of_a_branch_is_on_it(forked: Repo) -> None:
         assert (root / "app.py").read_text() == "fixed\n"
 
 
+@pytest.mark.slow
 def test_a_branch_in_the_cache_is_looked_at_as_well(
     tmp_path: Path, forked: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,7 @@ def test_a_second_build_is_the_first(tmp_path: Path, shop: Repo) -> None:
     assert build(tmp_path / "shop", tmp_path / "cache") is shop
 
 
+@pytest.mark.slow
 def test_a_changed_patch_is_another_repository(tmp_path: Path, series: Series, shop: Repo) -> None:
     changed = build(series(tmp_path / "shorter" / "shop", TREES[:2]), tmp_path / "cache")
     assert changed.path != shop.path and changed.commits == shop.commits[:2]
@@ -62,6 +63,7 @@ def _flip(path: Path) -> None:
     path.write_bytes(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["flipped pack", "no pack", "no ref", "series cut", "series binary", "other head"])
 def test_a_damaged_cache_is_rebuilt(tmp_path: Path, shop: Repo, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
     pack = next((shop.path / "objects" / "pack").glob("*.pack"))

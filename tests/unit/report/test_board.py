@@ -255,6 +255,7 @@ def read_page(made: Results) -> dict[tuple[str, str], tuple[str, str]]:
     return found
 
 
+@pytest.mark.slow
 def test_terminal_summary_and_page_show_the_same_mark_and_number_in_every_cell(made: Results) -> None:
     expected = marks(board.collect(made))
     assert len(expected) > 20 and {mark for mark, _ in expected.values()} == {*SHAPES.values(), ""} - {SHAPES["open"]}

@@ -31,6 +31,7 @@ def made(**changed: object) -> Results:
     return results({"x": {name: [GOOD] for name in metrics.DEFINITIONS}}).model_copy(update=changed)
 
 
+@pytest.mark.slow
 def test_broken_gates_stand_above_everything() -> None:
     says = "gate 'recalls' broken: x: recall 20/20, at least 2 demanded (gates.toml:1); see cell c-1"
     gates = [
@@ -43,6 +44,7 @@ def test_broken_gates_stand_above_everything() -> None:
     assert "broken" not in first(made())
 
 
+@pytest.mark.slow
 def test_a_backend_that_did_not_run_is_said_above_unless_that_was_allowed() -> None:
     before = made()
     for allowed in (False, True):

@@ -60,6 +60,7 @@ def test_the_chart_shows_its_table_and_says_both_ends(grown: Results) -> None:
     assert growth.NO_SAMPLE in chart.svg and "keeper" in chart.svg
 
 
+@pytest.mark.slow
 def test_each_number_of_the_page_leads_to_its_cells(grown: Results) -> None:
     page = html.render(grown, evidence.gather(grown, ()))
     section = page[page.index('<h2 id="growth">') : page.index('<h2 id="policies">')]

@@ -81,6 +81,7 @@ def test_the_summary_is_the_markdown_that_was_meant(results: Results) -> None:
         assert len({row.count("|") for row in table.splitlines()}) == 1
 
 
+@pytest.mark.slow
 def test_junit_parses_and_holds_no_output_in_which_attachments_are_sought(results: Results) -> None:
     text = ci.write_junit(results)
     root = ElementTree.fromstring(text)
@@ -91,6 +92,7 @@ def test_junit_parses_and_holds_no_output_in_which_attachments_are_sought(result
     assert all(harmless(part) for part in said)
 
 
+@pytest.mark.slow
 def test_an_annotation_stays_one_command(results: Results) -> None:
     lines = list(ci.annotate(results, "gates.toml"))
     assert lines
@@ -99,6 +101,7 @@ def test_an_annotation_stays_one_command(results: Results) -> None:
     assert harmless(ci.cut_summary(markdown.write_summary(results)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [80, 200])
 @pytest.mark.parametrize("colour", [False, True])
 def test_a_terminal_shows_it_and_obeys_nothing(results: Results, width: int, colour: bool) -> None:
@@ -112,6 +115,7 @@ def test_a_terminal_shows_it_and_obeys_nothing(results: Results, width: int, col
     assert "alert(1)" in "".join(text.split())
 
 
+@pytest.mark.slow
 def test_results_are_plain_json_and_can_be_read_back(results: Results) -> None:
     text = results.model_dump_json(by_alias=True)
     assert Results.model_validate_json(text) == results

@@ -35,6 +35,7 @@ def reach(*values: float) -> Spread:
 POINTS = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9), st.integers(0, 3)), min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @given(POINTS)
 def test_who_is_beaten_is_named_with_who_beats_it(drawn: list[tuple[int, int, int]]) -> None:
     """By right decisions and tokens under each read policy; ties beat nobody."""
@@ -70,6 +71,7 @@ KINDS = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(KINDS)
 def test_the_kinds_that_mislead_most_and_least(table: dict[str, tuple[str, str]]) -> None:
     """Recomputed from the table; ties are all named."""
@@ -92,6 +94,7 @@ def test_the_kinds_that_mislead_most_and_least(table: dict[str, tuple[str, str]]
 LEVELS = st.tuples(COUNT | st.just("failed"), COUNT | st.just("n/a"))
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from("abc"), LEVELS, min_size=1))
 def test_what_noise_does_is_told_as_it_is(table: dict[str, tuple[str, str]]) -> None:
     body = [(name, "9", level, pair[at], "") for name, pair in table.items() for at, level in enumerate(("0", "50"))]
@@ -106,6 +109,7 @@ def test_what_noise_does_is_told_as_it_is(table: dict[str, tuple[str, str]]) -> 
         assert f"{name} ({loud} against {quiet})" in part
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from("abc"), st.tuples(COUNT, COUNT, COUNT | st.just("unsupported")), min_size=1))
 def test_what_policies_change_is_told_as_it_is(table: dict[str, tuple[str, str, str]]) -> None:
     """The range over the ways to read, of the best way to write; the other beside it where it has numbers."""

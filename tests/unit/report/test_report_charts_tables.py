@@ -217,6 +217,7 @@ def test_a_job_costs_all_tokens_that_were_spent_for_those_that_got_done(results:
     assert {"keeper", "oracle"} <= seen
 
 
+@pytest.mark.slow
 def test_the_best_write_policy_stands_first_and_the_other_beside_it(plain: Results) -> None:
     """A cost is never that of a way to write that the verdict advises against, without saying so."""
     better = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,6 +37,7 @@ def test_the_tenth_annotation_counts_what_is_not_shown(results: Results) -> None
     assert len(list(ci.annotate(gated(results, *[("broken", "x")] * 10), "gates.toml"))) == 10
 
 
+@pytest.mark.slow
 @given(st.text(max_size=80), st.text(max_size=20))
 def test_no_words_begin_a_command_of_their_own(results: Results, says: str, file: str) -> None:
     (line,) = ci.annotate(gated(results, ("broken", says)), file)

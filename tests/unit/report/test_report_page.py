@@ -207,6 +207,7 @@ def test_the_policy_lets_only_this_style_and_script_in(text: str) -> None:
     assert "@import" not in text and "url(http" not in text
 
 
+@pytest.mark.slow
 def test_no_text_of_a_run_reaches_the_script(text: str, hostile: str) -> None:
     def script(page: str) -> str:
         return page[page.index("<script>") :]

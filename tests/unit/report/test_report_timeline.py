@@ -92,6 +92,7 @@ def test_every_played_trial_is_in_the_page_and_the_bad_ones_are_in_full(results:
         assert each.block is not None and each.id in unpacked(found.blocks[each.block])
 
 
+@pytest.mark.slow
 def test_the_words_of_a_packed_timeline_are_those_of_the_tree(
     folder: Folder, results: Results, found: Timelines
 ) -> None:

@@ -71,6 +71,7 @@ def root(tmp_path: Path) -> Path:
     return make_folder(tmp_path)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(how=st.sampled_from(sorted(PLAIN_FORMS)), before=st.binary(max_size=90), piece=st.integers(40, 300))
 def test_other_forms_are_found_wherever_they_stand(root: Path, how: str, before: bytes, piece: int) -> None:
@@ -99,6 +100,7 @@ def test_a_canary_is_found_wherever_it_stands(root: Path, parts: list[bytes], pi
     assert (found.files, found.bytes, found.problem) == (1, len(data), None)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     form=st.sampled_from(sorted(FORMS)),

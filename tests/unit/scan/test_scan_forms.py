@@ -139,6 +139,7 @@ def test_letters_of_any_alphabet_are_found_in_another_case() -> None:
 # --- vectors ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["f4", "f2", "i1"])
 def test_a_vector_that_the_data_cut_off_is_none_and_breaks_nothing(form: str) -> None:
     wanted = VECTOR.copy()

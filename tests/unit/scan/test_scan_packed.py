@@ -60,6 +60,7 @@ def root(tmp_path: Path) -> Path:
     return make_folder(tmp_path)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     how=st.sampled_from(sorted(PACK)),
@@ -88,6 +89,7 @@ def test_a_stream_that_breaks_off_is_searched_as_far_as_it_goes(root: Path) -> N
     ]
 
 
+@pytest.mark.slow
 def test_what_unpacks_to_more_than_its_share_is_searched_within_bounds_and_said(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

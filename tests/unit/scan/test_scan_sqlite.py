@@ -51,6 +51,7 @@ def test_a_deleted_row_that_sqlite_keeps_is_seen(tmp_path: Path) -> None:
         assert places(scan(tmp_path, DB, NEEDLES)) == {}
 
 
+@pytest.mark.slow
 def test_a_page_of_the_free_list(tmp_path: Path) -> None:
     with database(tmp_path) as link:
         link.execute("create table kept (x)")

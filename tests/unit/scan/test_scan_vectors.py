@@ -128,6 +128,7 @@ def test_a_vector_of_many_components_is_found_in_a_pickle() -> None:
     assert match.form == "pickled floats"
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     how=st.sampled_from(sorted(ALIKE)),

@@ -46,6 +46,7 @@ def test_sequences_find_the_fault_after_the_same_operations(name: str) -> None:
     assert (found.verdict, found.calls) == ("broken", FOUND[name])
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("adapter", "operations"),

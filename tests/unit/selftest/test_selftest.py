@@ -41,6 +41,7 @@ def sound(lasting: House) -> tuple[ScenarioProof, ScenarioRow]:
     return story, suite.prove_scenario(story, WorkTrees())
 
 
+@pytest.mark.slow
 def test_a_sound_story_breaches_nothing(sound: tuple[ScenarioProof, ScenarioRow]) -> None:
     story, row = sound
     assert said(story) == ""
@@ -234,6 +235,7 @@ def test_the_pool_is_read_by_scope_or_not(house: House) -> None:
     assert heeded.newest_wrong == (0, 1) and heeded.solved["newest"] == (3, 3)
 
 
+@pytest.mark.slow
 def test_a_probe_with_fewer_memories_than_k_is_said(sound: tuple[ScenarioProof, ScenarioRow]) -> None:
     _, row = sound
     assert row.open_.large == (0, 1) and row.open_.small == ("where",)
@@ -275,6 +277,7 @@ def test_a_suite_that_one_policy_solves_or_nothing_misleads_is_no_suite(
 # --- knowing everything ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_story_is_played_to_full_context_and_to_real_backends_at_noise(
     sound: tuple[ScenarioProof, ScenarioRow],
 ) -> None:
@@ -376,6 +379,7 @@ def test_drawn_memories_hold_an_answer_as_often_as_chance(house: House) -> None:
     assert pool_baselines.estimate_chance(story, k=2) is None
 
 
+@pytest.mark.slow
 def test_what_is_not_drawn_by_chance_is_named(house: House) -> None:
     drawn = pool_baselines.estimate_chance(told(house), "full_context", k=1)
     assert drawn is not None and drawn.drawn == (pool_baselines.DRAWS, pool_baselines.DRAWS) and not drawn.fair
@@ -385,6 +389,7 @@ def test_what_is_not_drawn_by_chance_is_named(house: House) -> None:
 # --- the table -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_table_has_a_row_a_scenario_in_100_columns_and_shows_what_is_missing(
     sound: tuple[ScenarioProof, ScenarioRow], tmp_path: Path
 ) -> None:

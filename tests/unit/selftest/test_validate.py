@@ -16,6 +16,7 @@ def story(tmp_path: Path) -> Path:
     return skeleton.write("refactor/my-story", tmp_path / "tasks", paths.FIXTURES, "storefront", tmp_path / "cache")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [

@@ -207,6 +207,7 @@ def test_a_secret_is_known_by_its_place_in_every_notation(place: str) -> None:
         assert SECRET not in redact(text)[0], text
 
 
+@pytest.mark.slow
 @given(st.sampled_from([*looks._OWN, *looks._WORDS]), st.text(LETTERS, min_size=24, max_size=60))
 def test_a_token_is_known_by_its_head(head: str, rest: str) -> None:
     token = f"{head}{rest[:12]}7{rest[12:]}"
@@ -228,6 +229,7 @@ def test_the_last_lines_of_a_private_key_are_cut_out(before: str) -> None:
     assert not any(row[:20] in clean for row in rows[:3]) and "and so on" in clean
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begin", ["-----BEGIN RSA PRIVATE KEY-----\n", ""])
 def test_a_private_key_of_many_lines_is_cut_out_at_once(begin: str) -> None:
     """A line that may be read in several ways doubled the time of those after it: one of nine never ended."""
@@ -336,6 +338,7 @@ def test_what_is_found_within_a_longer_secret_is_no_secret_of_its_own() -> None:
     assert len(secrets) == secrets.cut == 2
 
 
+@pytest.mark.slow
 def test_no_file_of_an_import_holds_a_secret_in_any_form(tmp_path: Path) -> None:
     long = "x" * 30_000
     said = [claude_line("user", f"{form} {long} {form}", gitBranch=f"try-{KEY}") for form in list_forms(KEY)]

@@ -27,6 +27,7 @@ PARTS: st.SearchStrategy[Part] = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(PARTS, max_size=8))
 def test_what_is_written_is_what_is_read_by_the_loader_of_stories(parts: list[Part]) -> None:
     draft, secrets, left_out = Draft(), Secrets(), Counter[str]()

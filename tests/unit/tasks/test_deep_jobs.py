@@ -25,6 +25,7 @@ def deep(tmp_path: Path, series: Series) -> DeepHouse:
 # --- the table of solutions and tests ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_each_solution_passes_what_is_visible_and_only_the_right_one_what_is_hidden(deep: DeepHouse) -> None:
     told = deep.tell()
     assert job_checks.judge_checks(told, WorkTrees()) == (1, 1)
@@ -102,11 +103,13 @@ def test_no_command_of_a_job_sees_its_hidden_tests(deep: DeepHouse) -> None:
 # --- who knows nothing ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_who_knows_nothing_does_what_is_usual(deep: DeepHouse) -> None:
     played = control_plays.play_scenario(deep.tell(), None, WorkTrees())
     assert played.ends[None] == {("charge", "charge"): DecisionEnd("none", "nowhere", "other")}
 
 
+@pytest.mark.slow
 def test_who_knows_nothing_heeds_what_the_dry_run_refuses(tmp_path: Path, series: Series) -> None:
     house = DeepHouse(tmp_path / "told", series, rule="'rupskral'[::-1]")
     assert control_plays.play_scenario(house.tell(), None, WorkTrees()).ends[None] == {

@@ -25,6 +25,7 @@ def kind(each: str) -> str:
     return each.partition("/")[0]
 
 
+@pytest.mark.slow
 @given(IDS, st.integers(0, 9))
 def test_about_a_third_of_each_kind_is_held_and_of_kinds_of_one_together(ids: set[str], seed: int) -> None:
     held = suite.held(ids, seed)
@@ -41,6 +42,7 @@ def test_another_seed_holds_others_back() -> None:
     assert [len(each) for each in drawn] == [4] * 4 and len(set(drawn)) > 1
 
 
+@pytest.mark.slow
 @given(IDS, IDS, st.randoms())
 def test_a_split_depends_on_the_ids_of_its_own_kind_alone(ids: set[str], more: set[str], random: Any) -> None:
     shuffled = random.sample(sorted(ids), len(ids))

@@ -70,6 +70,7 @@ def test_a_piece_says_what_its_messages_say_in_the_end(
 WORDS = st.text("ab cd\n.", min_size=1, max_size=2600).filter(str.strip)
 
 
+@pytest.mark.slow
 @given(st.lists(WORDS, min_size=1, max_size=12))
 def test_no_line_is_lost_and_no_piece_is_too_long(said: list[str]) -> None:
     found = cut_transcript(session(*({"content": text} for text in said)), FACTS, {})

@@ -74,6 +74,7 @@ def test_reading_takes_time_in_proportion(reader: str) -> None:
     assert not slow
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_reading_that_grows_with_the_square_is_found() -> None:
     assert _slow(re.compile("(?:ab?|c)+b").search, "a" * (SIZE // 2))  # longer texts cost more, and would tell the same
