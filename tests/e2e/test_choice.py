@@ -23,6 +23,7 @@ from tests.e2e.conftest import SMALL, Cli, find_log, one_line, only, results
 from tests.support.fake_chooser import FakeChooser, choose_by
 from tests.support.fake_upstream import KEY, completion, served
 from tests.support.logs import canonical
+from tests.support.nights import leave_to_night
 
 RUN = ("run", "-b", "bm25", *SMALL, "--reader", "choice", "--model", "fake-chooser")
 CELLS = ("bm25", "model")
@@ -86,7 +87,7 @@ def live(fake: FakeChooser) -> dict[str, str]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("wanted", ["right", "stale"])
+@pytest.mark.parametrize("wanted", leave_to_night(["right", "stale"], 2))
 def test_of_every_kind_who_knows_everything_is_right_and_who_takes_the_worst_is_wrong(
     cli: Cli, fake: FakeChooser, tmp_path: Path, wanted: Any
 ) -> None:

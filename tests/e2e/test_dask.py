@@ -185,6 +185,7 @@ def _until_played(out: Path, process: subprocess.Popen[str], trials: int) -> Non
     raise AssertionError(f"too late, or ended: {process.communicate()}" if process.poll() is not None else "too late")
 
 
+@pytest.mark.nightly
 def test_a_worker_that_dies_in_the_middle_changes_no_result(cluster: Cluster, tmp_path: Path) -> None:
     cluster.worker("first")
     victim = cluster.worker("second")

@@ -68,7 +68,7 @@ def measures(transcript: Transcript) -> Mapping[str, Measure]:
     return cell.measures
 
 
-@pytest.mark.parametrize(("op", "kind", "drill", "names"), leave_to_night(CASES, 3))
+@pytest.mark.parametrize(("op", "kind", "drill", "names"), leave_to_night(CASES, 7))
 def test_nothing_looks_good_whose_calls_failed(
     tmp_path: Path,
     tmp_path_factory: pytest.TempPathFactory,

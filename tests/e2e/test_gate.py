@@ -114,6 +114,7 @@ def test_a_store_that_starts_to_drop_sources_is_red_with_one_clear_line(team: Te
     assert "own_store:Own 1 -> 2" in compared.stdout and "source_coverage" in compared.stdout
 
 
+@pytest.mark.nightly
 def test_an_unchanged_store_stays_green_ten_times_in_ten(team: Team, cli: Cli) -> None:
     """Played anew each time, with other ids, and scored from the same logs."""
     for number in range(3):

@@ -19,6 +19,7 @@ from tests.e2e.conftest import PLAYED, SMALL, Cli, bytes_of, environment, one_li
 from tests.support import faulty_backends
 from tests.support.fake_upstream import fake_upstream, wait_for_the_end
 from tests.support.logs import canonical
+from tests.support.nights import leave_to_night
 
 pytestmark = PLAYED
 
@@ -82,7 +83,7 @@ def test_a_killed_run_loses_the_open_trial_and_nothing_else(cli: Cli, cache: Pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", leave_to_night([signal.SIGINT, signal.SIGTERM, signal.SIGHUP], 3))
 def test_a_signal_ends_everything_and_says_how_to_go_on(number: int, cache: Path, tmp_path: Path) -> None:
     """A call that hangs is not waited for, and a helper that left its process group ends too."""
     process = _started("tests.support.faulty_backends:HangsWithAHelper", cache, tmp_path)

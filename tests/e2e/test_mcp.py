@@ -152,6 +152,7 @@ def test_repositories_and_branches_are_kept_apart(repo: Path, tmp_path: Path) ->
     assert talk(elsewhere, tmp_path / "store", ask) == "Nothing is known."
 
 
+@pytest.mark.nightly
 def test_one_name_on_two_hosts_is_two_repositories(repo: Path, tmp_path: Path) -> None:
     """Also in a store of a release that did not tell them apart, whichever of them is opened first."""
     store, other = tmp_path / "store", tmp_path / "other"
@@ -232,6 +233,7 @@ def test_what_cannot_be_served_is_one_line(
     assert (done.returncode, done.stdout) == (code, "") and line.startswith("coldwarm: ") and why in line
 
 
+@pytest.mark.nightly
 def test_the_lines_of_the_page_give_opencode_a_memory(tmp_path: Path, repo: Path) -> None:
     """Copied as they are: two sessions of the real program, the second of which is told what the first one kept."""
     found = profile.read("opencode")

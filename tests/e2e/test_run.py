@@ -318,11 +318,10 @@ def test_a_trial_that_does_not_exist_is_one_line(cli: Cli, tmp_path: Path) -> No
     assert "--trial nosuch" in line and not list(tmp_path.iterdir())
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    "answer", [pytest.param(each, marks=pytest.mark.nightly) if each == "sources" else each for each in HEAVY]
-)
+@pytest.mark.parametrize("answer", HEAVY)
 def test_the_heaviest_answers_end_their_trial_within_bounds(cli: Cli, tmp_path: Path, answer: str) -> None:
     done = cli(
         "run", "-b", f"tests.support.unruly_backends:Weighs,answer={answer}", "-b", "bm25", *SMALL, "--out", tmp_path

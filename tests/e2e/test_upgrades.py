@@ -51,6 +51,7 @@ def run(tmp_path: Path, *words: str) -> Result:
     return CliRunner().invoke(commands, [*words, "--out", str(tmp_path / "runs")])
 
 
+@pytest.mark.nightly
 def test_bisect_finds_the_release_that_broke_in_few_steps(tmp_path: Path) -> None:
     said = run(tmp_path, "bisect", "t=tiny:Tiny", "1.0", "1.8", "--measure", MEASURE, "--drill-size", "20")
     assert said.exit_code == 0, said.output
@@ -59,6 +60,7 @@ def test_bisect_finds_the_release_that_broke_in_few_steps(tmp_path: Path) -> Non
     assert int(steps) <= ceil(log2(8))
 
 
+@pytest.mark.nightly
 def test_bisect_passes_over_a_release_that_cannot_be_made(tmp_path: Path, wheelhouse: Path) -> None:
     make_wheel(wheelhouse, "tinysdk", "1.4", needs=["nowhere==1"])
     said = run(tmp_path, "bisect", "t=tiny:Tiny", "1.3", "1.5", "--measure", MEASURE, "--drill-size", "20")

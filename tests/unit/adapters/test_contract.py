@@ -18,6 +18,7 @@ from harness.conformance import CHECKS, open_setting, write_checks
 from harness.conformance.bench import Broken
 from harness.conformance.testing import AdapterContract
 from harness.selftest.planted import capturing
+from tests.support.nights import leave_to_night
 from tests.unit.adapters.conftest import Words
 
 
@@ -114,7 +115,7 @@ FAULTS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("fault", "name"), FAULTS.items())
+@pytest.mark.parametrize(("fault", "name"), leave_to_night(FAULTS.items(), 3))
 def test_a_fault_breaks_the_contract(fault: str, name: str) -> None:
     (check,) = (check for check in CHECKS if check.name == name)
     with open_setting(registry.parse(f"harness.selftest.planted.{fault}"), Words()) as place:

@@ -25,6 +25,7 @@ from tests.support.agent_player import EDIT, LABEL, RECALL, make, play
 from tests.support.fake_model import FakeModel
 from tests.support.fakes import FakeHost
 from tests.support.measures import counts, measures
+from tests.support.nights import leave_to_night
 from tests.support.story_player import Stage
 from tests.support.worked_job import CHECK, QUIET, Story, calls, load, verdict, worked
 from tests.unit.conftest import House
@@ -163,7 +164,7 @@ ENDS: dict[str, tuple[dict[str, Any], tuple[int, int], tuple[int, int]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cold", [True, False])
+@pytest.mark.parametrize("cold", leave_to_night([False, True], 2))
 @pytest.mark.parametrize("name", ENDS)
 def test_what_an_unfinished_job_got_right_counts_for_nothing_in_either_arm(
     story: Story, tmp_path: Path, name: str, cold: bool

@@ -24,6 +24,7 @@ from harness.machine import leftovers, shortage
 from harness.machine.patience import Rivals
 from harness.model.backend import Backend
 from tests.support.limits import limited
+from tests.support.nights import leave_to_night
 
 HOME = Scope(repo="shop", org="lantern")
 AT = "2025-04-01T10:00:00+00:00"
@@ -198,7 +199,7 @@ def test_memory_is_the_machines_unless_the_backend_holds_most_of_it(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sent", shortage.KILLS)
+@pytest.mark.parametrize("sent", leave_to_night(shortage.KILLS, 3))
 def test_a_kill_from_outside_is_the_machines_doing(tmp_path: Path, launch: Launcher, sent: signal.Signals) -> None:
     with opened("Slow", tmp_path, launch=launch) as memory:
         threading.Timer(0.5, os.kill, (memory._child.pid, sent)).start()

@@ -25,6 +25,7 @@ from harness.backend.servers import DEATHS, Service
 from harness.backend.store import ChildStore
 from harness.machine import leftovers
 from harness.model.backend import Backend
+from tests.support.nights import leave_to_night
 from tests.support.store_server import LONG, STORE, ask, end_all, gone, running, server, started, state
 
 
@@ -165,7 +166,7 @@ def test_a_server_that_dies_ends_its_trial_with_the_reason(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV])
+@pytest.mark.parametrize("sent", leave_to_night([signal.SIGKILL, signal.SIGSTOP, signal.SIGSEGV], 3))
 def test_what_the_machine_does_to_a_server_is_no_fault_of_the_backend(
     pids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: signal.Signals
 ) -> None:

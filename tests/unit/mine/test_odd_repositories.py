@@ -19,6 +19,7 @@ from harness.serving.place import find_place
 from tasks import loader
 from tests.support.foreign import Foreign, Make, digest, live, set_traps
 from tests.support.foreign_commands import run, write_story
+from tests.support.nights import leave_to_night
 
 
 @pytest.fixture
@@ -170,7 +171,7 @@ ODD: dict[str, Make] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [*ODD.values(), pytest.param(_grow, marks=pytest.mark.slow)], ids=[*ODD, "100 MB"])
+@pytest.mark.parametrize("make", leave_to_night([*ODD.values(), _grow], 3), ids=[*ODD, "100 MB"])
 def test_what_is_odd_is_passed_by_and_the_rest_holds(foreign: Foreign, tmp_path: Path, make: Make) -> None:
     live(foreign)
     first = foreign.git("rev-parse", "HEAD~5")

@@ -21,6 +21,7 @@ from harness.selftest.control_plays import list_batches
 from harness.selftest.proof import ScenarioProof
 from harness.text.classify import Classifier, holds
 from tasks import loader
+from tests.support.nights import leave_to_night
 
 NAMES = [f"{file.parent.name}/{file.stem}" for file in loader.find(paths.TASKS)]
 RUNBOOK = "stale-deploy-rule/forgotten-runbook"
@@ -119,7 +120,7 @@ def test_a_tenth_are_lures_as_long_as_there_are_words_for_them() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", leave_to_night(NAMES, 3))
 def test_noise_has_the_metadata_of_what_the_story_writes(name: str) -> None:
     """Each value that noise has, some item of the story has, and in a large sample the other way round."""
 

@@ -16,6 +16,7 @@ from harness.model.scenario import MINED, Kind, Scenario
 from harness.repo.checkout import build
 from harness.repo.programs import find_missing
 from tasks import loader, suite
+from tests.support.nights import leave_to_night
 
 STORIES = [loader.read(path) for path in loader.find(paths.DEEP)]
 CONTENT = {
@@ -78,7 +79,7 @@ def test_a_changed_suite_is_a_new_version() -> None:
 
 
 @pytest.mark.slow
-@each_story
+@pytest.mark.parametrize("story", leave_to_night(STORIES, 3), ids=lambda story: story.id)
 def test_the_visible_tests_of_a_fixture_pass_at_every_commit(story: Scenario, tmp_path: Path) -> None:
     if missing := find_missing(story):
         pytest.skip(f"{story.id} needs {missing[0]}")

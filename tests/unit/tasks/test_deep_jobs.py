@@ -14,6 +14,7 @@ from harness.selftest import control_plays, job_checks, suite
 from harness.selftest.control_plays import DecisionEnd
 from tasks.loader import load
 from tests.support.deep_house import DRY_RUN, HIDDEN, LIBRARY, STORY, TEST, DeepHouse
+from tests.support.nights import leave_to_night
 from tests.unit.conftest import Series
 
 
@@ -41,27 +42,31 @@ def test_a_visible_test_that_tells_what_is_right_is_a_breach(deep: DeepHouse, se
     assert {breach.key for breach in told.breaches} == {"jobs.charge.visible"}
 
 
+PROVES_NOTHING = [
+    ("import os\nprint('larkspur' if os.urandom(1)[0] % 2 else 'dockleaf')\n", "does not say the same in 20 runs"),
+    (
+        HIDDEN.replace("print(", "value = ").replace(")])", ")]")
+        + "print('larkspur' if value == 'dockleaf' and os.path.exists('seen') else value)\nopen('seen', 'w')\n",
+        "does not say the same in 5 runs",
+    ),
+    ("print('larkspur')\n", "prints the right value 'larkspur' before the job"),
+    (
+        HIDDEN.replace("sys.exit(1)", "__import__('time').sleep(100)"),
+        "does not end before the job",
+    ),
+    (
+        "import shop_that_is_not_there\n",
+        "prints nothing (exit 1: ModuleNotFoundError: No module named 'shop_that_is_not_there') after all right",
+    ),
+    ("import time\ntime.sleep(100)\n", "prints nothing (exit 124: no end within 2 s) after all right options"),
+]
+"""A hidden test, and what is said of it."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("hidden", "reason"),
-    [
-        ("import os\nprint('larkspur' if os.urandom(1)[0] % 2 else 'dockleaf')\n", "does not say the same in 20 runs"),
-        (
-            HIDDEN.replace("print(", "value = ").replace(")])", ")]")
-            + "print('larkspur' if value == 'dockleaf' and os.path.exists('seen') else value)\nopen('seen', 'w')\n",
-            "does not say the same in 5 runs",
-        ),
-        ("print('larkspur')\n", "prints the right value 'larkspur' before the job"),
-        (
-            HIDDEN.replace("sys.exit(1)", "__import__('time').sleep(100)"),
-            "does not end before the job",
-        ),
-        (
-            "import shop_that_is_not_there\n",
-            "prints nothing (exit 1: ModuleNotFoundError: No module named 'shop_that_is_not_there') after all right",
-        ),
-        ("import time\ntime.sleep(100)\n", "prints nothing (exit 124: no end within 2 s) after all right options"),
-    ],
+    leave_to_night(PROVES_NOTHING, 3),
     ids=["flaky", "flaky if stale", "always right", "hanging at first", "broken", "hanging"],
 )
 def test_a_hidden_test_that_proves_nothing_is_a_breach(
