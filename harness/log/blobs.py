@@ -70,6 +70,14 @@ class Blobs:
             self._seen.add(name)
         return Ref(blob=name, bytes=len(data))
 
+    def find(self, name: str) -> Ref:
+        """A blob that nothing but its name is known of. Raises BlobError."""
+        path = self._path(name)
+        try:
+            return Ref(blob=name, bytes=path.stat().st_size)
+        except OSError as error:
+            raise BlobError(f"blob {name} below {self.root} cannot be read: {error.strerror}") from None
+
     def get(self, ref: Ref) -> bytes:
         return b"".join(self.stream(ref))
 

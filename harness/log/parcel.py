@@ -83,7 +83,7 @@ def pack(key: str, played: Played) -> bytes:
         raise ParcelError(f"{played.path}: was edited since it was read")
     refs = {value.blob: value for event in played.events for value in vars(event).values() if isinstance(value, Ref)}
     for name in _TRACEBACK.findall(played.reason):  # of a fault of ours, which names it in words
-        refs[name] = Ref(blob=name, bytes=0)
+        refs[name] = played.blobs.find(name)
     compressor, sizes = cramjam.zstd.Compressor(level=3), dict[str, int]()
     compressor.compress(log)
     for name, ref in refs.items():  # one after the other: the listings of a large store are larger than all else

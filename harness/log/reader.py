@@ -303,7 +303,7 @@ def skim(path: Path, blobs: Blobs, kind: FileKind[Any, Any]) -> Outline | None:
     try:
         opening, end = kind.event.validate_json(ends.first), kind.event.validate_json(ends.last)
         for name in ends.blobs:
-            blobs.check(Ref(blob=name, bytes=0))
+            blobs.check(blobs.find(name))
     except (ValidationError, BlobError):
         return None
     if not isinstance(opening, kind.opening) or not end.closes:

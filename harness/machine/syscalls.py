@@ -45,6 +45,8 @@ OF_OTHERS = (
     "setpriority",
 )  # fmt: skip
 """Limits and priorities, which a process may set of itself only."""
+_OF_A_PROCESS = {"ioprio_set": 1, "setpriority": 0}
+"""What the first argument says where the second one names a process: IOPRIO_WHO_PROCESS and PRIO_PROCESS."""
 
 
 class _Compared(NamedTuple):
@@ -79,7 +81,10 @@ def list_rules(*, datagrams: bool, forks: bool) -> Iterator[Rule]:
     for name in (*SHARED, *PRIVILEGED, *UNSEEN, *(() if forks else ("unshare", "setns"))):
         yield name, denied, ()
     for name in OF_OTHERS:
-        yield name, denied, (_Compared(1 if name in ("ioprio_set", "setpriority") else 0, "!=", 0),)
+        itself = _OF_A_PROCESS.get(name)
+        yield name, denied, (_Compared(0 if itself is None else 1, "!=", 0),)
+        if itself is not None:  # of all processes of a group or a user 0 means its own, too
+            yield name, denied, (_Compared(0, "!=", itself),)
     for name, flags in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):
         yield name, denied, (_Compared(flags, "&", _FAST_OPEN, _FAST_OPEN),)
     # Who is undumpable cannot be seen by an ordinary user, not even to end it.

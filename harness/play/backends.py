@@ -78,13 +78,13 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
         )
     embedded = choose().dims
     with leftovers.make_temporary() as home:
-        for spec, entry in entries.values():
+        for number, (spec, entry) in enumerate(entries.values()):
             if entry.reference is None:
                 continue
             try:
                 description = client.describe(
                     entry.reference,
-                    home / str(len(playables)),
+                    home / str(number),
                     deadlines,
                     interpreters.make_launcher(spec),
                     spec.settings,

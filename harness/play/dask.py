@@ -88,7 +88,7 @@ class Dask:
             if not isinstance(admission, Admission) or admission.refused
         }
         if len(refused) == len(admissions):
-            address, admission = next(iter(refused.items()))
+            address, admission = next(iter(refused.items()), ("none is left", Admission()))
             why = admission.refused if isinstance(admission, Admission) else f"{type(admission).__name__}: {admission}"
             raise ExecutorError(f"--dask {self._where}: no worker may play this run: {address}: {why}")
         lacks = [admission.lacks for address, admission in admissions.items() if address not in refused]

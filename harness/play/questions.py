@@ -41,13 +41,16 @@ class Questions:
         return self._known[key]
 
     def remember(self, text: str) -> bool:
-        """Keeps what the reader wants to be kept; it stands in the log as a remark of its job. Raises Lost."""
+        """Keeps what the reader wants to be kept; it stands in the log as a remark of its job. Raises Lost.
+
+        Returns whether it was stored: a backend may acknowledge a text and keep nothing of it.
+        """
         place, self._kept = self._memory.scenario.place(self._session), self._kept + 1
         item = Item(text, place, self._session.at.isoformat(), "episodic", Source(session=self._session.id))
         written = Written(name=f"reader:{self._job.id}:{self._kept}", item=item)
         before = len(self._events)
         self._drive(self._memory.write(self._session, "remark", [written]))
-        return any(isinstance(each, Wrote) and each.ids is not None for each in self._events[before:])
+        return any(isinstance(each, Wrote) and any(each.ids or ()) for each in self._events[before:])
 
     def _drive(self, steps: Iterator[Event] | Generator[Event, None, T]) -> T:
         while True:

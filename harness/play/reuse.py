@@ -182,9 +182,11 @@ def _walk(place: Path) -> Iterator[Path]:
 
 def _hides(place: Path) -> bool:
     """Whether a folder of adapters holds a module that is installed, too: then it is part of every other adapter."""
-    installed = {each.stem for root in sys.path if root and Path(root) != place for each in _list_dir(Path(root))}
-    return bool({each.stem for each in _list_dir(place)} & (installed | sys.stdlib_module_names) - {"__pycache__"})
+    installed = {name for root in sys.path if root and Path(root) != place for name in _list_modules(Path(root))}
+    return bool(_list_modules(place) & (installed | sys.stdlib_module_names))
 
 
-def _list_dir(place: Path) -> list[Path]:
-    return [each for each in place.iterdir() if each.suffix in ("", ".py", ".so")] if place.is_dir() else []
+def _list_modules(place: Path) -> set[str]:
+    """What can be imported from a folder. An extension is called `NAME.cpython-311-x86_64-linux-gnu.so`."""
+    found = [each for each in place.iterdir() if each.suffix in ("", ".py", ".so")] if place.is_dir() else []
+    return {each.name.partition(".")[0] for each in found} - {"", "__pycache__"}

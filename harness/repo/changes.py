@@ -233,7 +233,7 @@ def _read_file(block: Sequence[bytes]) -> FileChange | None:
             old = _name(row, start) or old
         for start in (b"+++ b/", b"rename to "):
             new = _name(row, start) or new
-        if b'"' in row[:12] and row.startswith((b"---", b"+++", b"rename")):
+        if row.startswith((b'--- "', b'+++ "', b'rename from "', b'rename to "')):
             return None
         unread |= row.startswith(b"Binary files ")
     if not (old and new) and not unread:

@@ -24,6 +24,8 @@ LARGEST = 400_000
 """Characters of a file that can be read or written."""
 FILES, LINES = 2_000, 200
 """Files that are walked, and lines that are listed or found, at most."""
+SHOWN = 300
+"""Characters of a line that was found."""
 EDITS = 200
 SPOILT = 125
 COPY_SECONDS = 300
@@ -57,10 +59,11 @@ class Desk:
         try:
             with inside.open_file(self.tree, path, os.O_RDONLY) as file:
                 data = file.read(4 * LARGEST + 1)
-            text = data.decode("utf-8")
+            # a longer one was cut, perhaps within a character
+            text = data.decode("utf-8") if len(data) <= 4 * LARGEST else None
         except (OSError, ValueError) as error:
             raise _refuse(path, error) from None
-        if len(text) > LARGEST:
+        if text is None or len(text) > LARGEST:
             raise Refusal(f"{path}: longer than {LARGEST:,} characters")
         return text
 
@@ -74,8 +77,9 @@ class Desk:
                 said = self.read_file(name) if size <= LARGEST else ""
             except Refusal:
                 continue
-            hits = (f"{name}:{at}: {line[:300]}" for at, line in enumerate(said.splitlines(), 1))
-            found += [hit for hit in hits if wanted in hit.partition(": ")[2].casefold()]
+            for at, line in enumerate(said.splitlines(), 1):
+                if (place := line.casefold().find(wanted)) >= 0:
+                    found.append(f"{name}:{at}: {_show_around(line, place)}")
             if len(found) >= LINES:
                 return [*found[:LINES], f"(cut after {LINES} lines)"]
         return found
@@ -167,6 +171,11 @@ def open_desk(repo: Repo, commit: str, job: Job) -> Iterator[Desk]:
     tests and answers may lie beside our packages."""
     with repo.worktree(commit) as tree:
         yield Desk(tree, job, repo)
+
+
+def _show_around(line: str, place: int) -> str:
+    start = max(0, min(place - SHOWN // 3, len(line) - SHOWN))
+    return f"{'...' if start else ''}{line[start : start + SHOWN]}"
 
 
 def _refuse(path: str, error: OSError | ValueError) -> Refusal:

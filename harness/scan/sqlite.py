@@ -127,9 +127,9 @@ def _find_in_table(
         for place, value in zip(places, row, strict=True):
             if type(value) is not bytes:
                 continue
-            held, dark = raw.weigh(value)
+            size, dark = raw.weigh(value)
             before = weights.get(place, (0, 0))
-            weights[place] = before[0] + held, before[1] + dark
+            weights[place] = before[0] + size, before[1] + dark
             if len(value) == 3:
                 grams.setdefault(place, set()).add(value.lower())
             elif len(value) >= floor and value not in needles.plain:

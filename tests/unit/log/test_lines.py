@@ -129,7 +129,7 @@ def _told(tmp_path: Path) -> Log:
 def test_a_whole_log_is_not_read_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = _told(tmp_path)
     monkeypatch.setattr(reader, "read", None)
-    assert read_outline(log.path, log.blobs) == log.outline
+    assert read_outline(log.path, Blobs(tmp_path / "blobs")) == log.outline, "which has looked at none of its blobs"
     assert log.outline.troubles == {"late", "refused", "crashed"} and log.outline.final and log.outline.sealed
 
 

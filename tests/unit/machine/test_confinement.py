@@ -79,6 +79,8 @@ ATTEMPTS = {
     "virtual sockets": lambda: open_socket(40, socket.SOCK_STREAM),
     "limit": lambda: resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (3, 3)),
     "priority": lambda: os.setpriority(os.PRIO_PROCESS, os.getppid(), 19),
+    "priority of a group": lambda: os.setpriority(os.PRIO_PGRP, 0, 19),
+    "priority of a user": lambda: os.setpriority(os.PRIO_USER, 0, 19),
     "scheduler": lambda: os.sched_setscheduler(os.getppid(), os.SCHED_IDLE, os.sched_param(0)),
     "processors": lambda: os.sched_setaffinity(os.getppid(), {0}),
     "unshare": lambda: call("unshare", 0x20000),
@@ -89,6 +91,7 @@ ATTEMPTS = {
     "perf": lambda: system(298 if platform.machine() == "x86_64" else 241, 0, 0, 0, 0, 0),
     "undumpable": lambda: call("prctl", 4, 0, 0, 0, 0),
     "uring": lambda: system(425, 1, 0),
+    "own priority": lambda: os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0)),
     "own limit": lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)),
     "threads": lambda: __import__("threading").Thread(target=int).start(),
     "own socket": lambda: socket.socketpair()[0].close(),
@@ -129,10 +132,10 @@ class Attempts(Sound):
 """
 HELD = (
     "shared memory", "semaphores", "messages", "queue", "keyring", "MPTCP", "SCTP", "UDP", "UDP over IPv6", "raw",
-    "packets", "virtual sockets", "limit", "priority", "scheduler", "processors", "unshare", "user namespace", "mount",
-    "host name", "bpf", "perf", "uring",
+    "packets", "virtual sockets", "limit", "priority", "priority of a group", "priority of a user", "scheduler",
+    "processors", "unshare", "user namespace", "mount", "host name", "bpf", "perf", "uring",
 )  # fmt: skip
-OWN = ("own limit", "threads", "own socket", "processes")
+OWN = ("own priority", "own limit", "threads", "own socket", "processes")
 
 
 @pytest.fixture

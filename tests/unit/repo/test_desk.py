@@ -18,7 +18,7 @@ from harness.machine import bubblewrap, command
 from harness.model.job import Job
 from harness.repo import checks, desk, inside
 from harness.repo.checkout import Repo, build
-from harness.repo.desk import Desk, Refusal, open_desk
+from harness.repo.desk import LARGEST, Desk, Refusal, open_desk
 from tests.unit.conftest import House
 
 contained = pytest.mark.skipif(not bubblewrap.is_available(), reason="bubblewrap is not here, or may not do its work")
@@ -170,6 +170,20 @@ def test_a_file_is_listed_and_searched_by_its_own_path(at: tuple[Desk, Path], ou
     for path in ("ops/away.txt", "ops/near.txt/more", "ops/none.txt"):
         with pytest.raises(Refusal):
             sits.search_text("two", path)
+
+
+def test_what_stands_far_to_the_right_of_a_line_is_found_and_shown(at: tuple[Desk, Path]) -> None:
+    sits, tree = at
+    (tree / "ops" / "wide.json").write_text(f"{'x' * 5000} needle {'y' * 5000}")
+    (found,) = sits.search_text("Needle")
+    assert "...x" in found and " needle y" in found and len(found) < 350
+
+
+def test_a_long_file_is_said_to_be_long_whatever_its_letters(at: tuple[Desk, Path]) -> None:
+    sits, tree = at
+    (tree / "ops" / "long.txt").write_text("é" * (2 * LARGEST + 9) + "x" + "é" * 9, "utf-8")
+    with pytest.raises(Refusal, match="longer than"):
+        sits.read_file("ops/long.txt")
 
 
 def test_a_link_that_is_put_in_the_place_of_a_folder_is_not_followed(at: tuple[Desk, Path], outside: Path) -> None:

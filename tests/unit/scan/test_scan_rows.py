@@ -51,6 +51,21 @@ def test_every_row_of_many_batches_is_searched(path: Path, monkeypatch: pytest.M
     ]
 
 
+def test_rows_are_searched_as_soon_as_a_batch_is_full(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However small each of them is: else all of a table is held at once."""
+    fill(path, "create table t (x)", rows=[(f"{at:030}",) for at in range(50)])
+    searched = list[int]()
+
+    def find(values: Sequence[tuple[str, bytes]], *_: object) -> Iterator[tuple[str, Match]]:
+        searched.append(len(values))
+        return iter(())
+
+    monkeypatch.setattr(sqlite, "BATCH", 100)
+    monkeypatch.setattr(sqlite, "_find", find)
+    list(rows(path))
+    assert sum(searched) >= 50 and max(searched) < 10
+
+
 def test_rows_are_read_within_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(path, "create table t (x)", rows=[("x" * 20,)] * 9000)
     assert list(rows(path)) == []
