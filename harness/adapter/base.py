@@ -142,6 +142,7 @@ def find_installed(requirement: str) -> str | None:
 
     A Node package lies in the environment of this interpreter.
     """
+    # a package that is damaged, or half removed, counts as not installed
     with suppress(OSError, ValueError, LookupError, PackageNotFoundError):
         if node := re.match(r"npm:([@\w./-]+)", requirement):
             return str(json.loads(Path(sys.prefix, "node_modules", node[1], "package.json").read_bytes())["version"])
@@ -168,6 +169,7 @@ def applies(limit: Scope, place: Scope) -> bool:
 
 def fits(item: Item, where: Filter) -> bool:
     """Whether a memory is one that the filter lets through."""
+    # without a source this is None, which equals no path that is asked for
     return (
         (not where.kinds or item.kind in where.kinds)
         and where.path in (None, item.source and item.source.path)

@@ -19,6 +19,7 @@ class Unsupported(Exception):  # noqa: N818  a refusal that was declared is no e
     """Raised by an operation that the adapter declares as unsupported. Raised by any other, it is a breach."""
 
 
+# no slots, unlike Source and Item: `vars` gives its parts
 @dataclass(frozen=True)
 class Scope:
     """Where a memory holds. `None` means: not limited in this respect."""

@@ -43,6 +43,7 @@ def _post(host: str, port: int | None, path: str, body: bytes, head: Mapping[str
     if kept != place:
         link = http.client.HTTPConnection(host, port, timeout=600)
     assert link is not None
+    # not kept while it is in use: after an exception the rest of an answer may still be on its way
     _OWN.link = (None, None)
     try:
         try:

@@ -65,6 +65,7 @@ class Backend(Model):
     support: Mapping[str, Declared]
     settings: Mapping[str, str] = {}
     control: bool = False
+    # both left out at their defaults, so that the logs of other backends keep their bytes
     served: bool = Field(False, exclude_if=lambda served: not served)
     clients: tuple[str, ...] = Field((), exclude_if=lambda clients: not clients)
 

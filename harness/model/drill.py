@@ -40,6 +40,7 @@ class DrillTrial(Model):
     def id(self) -> str:
         """Names the transcript, the test and the anchor; readable, and unique by its tail."""
         backend = re.sub(r"[^a-z0-9]+", "-", self.backend.lower()).strip("-")
+        # cut short, as it is part of the names of files
         return f"{backend[:100]}-{self.drill}-{self.size}-s{self.seed}-{digest(self)[:8]}"
 
 

@@ -10,6 +10,7 @@ from pydantic import AwareDatetime, BeforeValidator, Field, StringConstraints
 from harness.adapter import Scope, Source
 from harness.model.trial import Model
 
+# no argument of a command can hold a NUL; a commit's hash is SHA-1 or SHA-256
 SLUG, LINE, WORD, COMMIT = r"^[a-z0-9]+(-[a-z0-9]+)*$", r"^[^\r\n]+$", r"^[^\x00]*$", r"^[0-9a-f]{40}([0-9a-f]{24})?$"
 PATTERNS = {
     SLUG: "must be lower-case letters, digits and single hyphens, as in two-names-ago",

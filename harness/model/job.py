@@ -46,6 +46,7 @@ class Option(Model):
     value: Line
     verdict: Literal["right", "stale", "lure"]
     fact: Slug
+    # left out while empty, so that stories whose options have none keep their digests
     edits: tuple[Edit, ...] = Field((), exclude_if=lambda edits: not edits)
 
 
@@ -103,6 +104,7 @@ class Decision(Model):
 
     @model_validator(mode="after")
     def _edited_in_one_way(self) -> Self:
+        # `own` is what all options say, and the decision has to say the opposite
         own = {bool(option.edits) for option in self.options}
         if len(own) > 1 or bool(self.edits) in own:
             raise ValueError("edits: of the decision, or of each of its options")
@@ -137,6 +139,7 @@ class Job(Model):
 
     def list_commands(self) -> Iterator[Command]:
         """What whoever does the job may run: its commands and the tests that it can see, and the checks of values."""
+        # where there are hidden tests a check runs them, and they are laid only when the job is judged
         yield from dict.fromkeys(
             [*self.run, *self.visible, *(each.check for each in self.decisions if not self.hidden)]
         )

@@ -45,6 +45,7 @@ class Prices(Model):
     """
 
     model_config = ConfigDict(serialize_by_alias=True)
+    # not named `date`, which would hide the type of the same name in this class
     day: date = Field(alias="date")
     currency: str = Field(min_length=1, max_length=12)
     models: Mapping[str, Price] = {}

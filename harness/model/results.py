@@ -55,6 +55,7 @@ class Pooled(Model):
     def of_one(cls, measure: Measure) -> Pooled:
         """A measure of one cell, such as a drill's."""
         if isinstance(measure, NotMeasured):
+            # the counts of absences are named as the statuses, but for the hyphen
             return cls(value=None, reasons=(measure.reason,), **{measure.status.replace("-", "_"): 1})
         at_least = measure.known == "at-least"
         return cls(value=measure.value, hits=measure.hits, of=measure.of, scenarios=1, at_least=at_least)
@@ -279,6 +280,7 @@ def count_reused(reused: Mapping[str, date], of: int) -> str:
     """How many trials an earlier run played, and when; empty if none."""
     days = sorted({str(day) for day in reused.values()})
     when = f"from {days[0]} to {days[-1]}" if len(days) > 1 else "".join(days)
+    # a span of days begins with `from` itself
     return f"{len(reused)} of {of} trials reused from {when}".replace("from from", "from") if reused else ""
 
 
@@ -311,6 +313,7 @@ class Results(Model):
         calls: Of each backend of which some failed, how many it was asked for in all, in stories and drills.
     """
 
+    # the underscore, as pydantic's models have a `schema` of their own
     schema_: Literal[1] = Field(1, alias="schema")
     run: Run
     definitions: Mapping[str, Definition]

@@ -52,6 +52,7 @@ class Pinned(Model):
 
 
 SERIES, PINNED = "a series", "a pinned repository"
+# the discriminator is called with a table when a file is read, and with the model when it is written
 Fixture = Annotated[
     Annotated[Slug, Tag(SERIES)] | Annotated[Pinned, Tag(PINNED)],
     Discriminator(lambda value: PINNED if isinstance(value, dict | Pinned) else SERIES),
@@ -166,6 +167,7 @@ class Scenario(Model):
     """
 
     id: str
+    # the underscore, as pydantic's models have a `schema` of their own
     schema_: Literal[1] = Field(alias="schema")
     version: int = Field(ge=1)
     kind: Kind
@@ -292,6 +294,7 @@ class Scenario(Model):
         moments = [session.at for session in self.sessions]
         if moments != sorted(moments):
             yield "sessions: not in story order"
+        # before the checks below, which look facts up by these names
         for key, name in self._references():
             if name not in self.by_id:
                 yield f"{key}: unknown fact '{name}'"

@@ -157,6 +157,7 @@ def write_text(form: Form, of: int, twin: str = "") -> str:
     if form == "blank":
         return "  "
     other = {"again": twin, "capitals": twin.upper(), "spaces": "  ".join(twin.split(" "))}.get(form, "")
+    # nothing to repeat where the step names no other memory
     return other or plain
 
 

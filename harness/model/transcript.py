@@ -79,6 +79,7 @@ class Message(Model):
         """Messages as the OpenAI SDK takes them, with the canaries of a trial."""
         sent = self.model_dump(exclude={"tells", "retracts", "mentions"}, exclude_none=True)
         if not self.tool_calls:
+            # an empty tuple is not None, so `exclude_none` keeps it
             del sent["tool_calls"]
         filled: dict[str, Any] = _fill(sent, canaries)
         return filled
@@ -103,6 +104,7 @@ def find_problems(messages: Sequence[Message]) -> Iterator[str]:
                 yield f"messages.{at}: answers no tool call that is open ('{message.tool_call_id}')"
         elif open_:
             yield f"messages.{at}: comes before the answer to tool call '{next(iter(open_))}'"
+            # told once: each later message would be found to come too early as well
             open_.clear()
         for call in message.tool_calls:
             open_[call.id] = at

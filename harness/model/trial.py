@@ -62,6 +62,7 @@ def digest_each(values: Iterable[Any], name: str | None = None) -> str:
     Args:
         name: The list is all that an object holds, under this name.
     """
+    # byte for byte what `digest` would hash of the whole
     before, after = (b"[", b"]") if name is None else (b'{"%s":[' % name.encode(), b"]}")
     found, between = hashlib.sha256(before), b""
     for value in values:
@@ -97,12 +98,14 @@ class Spec(Model):
     @property
     def label(self) -> str:
         release = f"@{self.release}" if self.release else ""
+        # sorted, so that the order in which they were given makes no other row
         settings = (f"+{key}={self.shown[key]}" for key in sorted(self.shown))
         return "".join([self.adapter.partition("=")[0], release, *settings])
 
     @property
     def argument(self) -> str:
         """What `-b` is given for the same label. A secret, or an interpreter nobody knows, is in capitals."""
+        # a pinned release ends in the Python that was asked for with it, if one was
         release, _, version = self.release.partition("-py") if self.pinned else ("", "", "")
         given = {key: key.upper() if SECRET.search(key) else value for key, value in self.settings.items()}
         if version or (self.release and not self.pinned):
@@ -149,6 +152,7 @@ _WITH_RELEASE = re.compile(rf"agent:[^@]+@{RELEASE}(?:\+\w+)*(?=@)")
 def name_reader(name: str, model: str = "") -> str:
     """What a reader or writer is called wherever it stands beside results: `choice@MODEL`, if a chat model works for
     it; `agent:codex@RELEASE@MODEL`."""
+    # an `@` at the end tells `split_reader` that the one before it begins a release, and no model
     return f"{name}@{model}" if model or "@" in name else name
 
 
@@ -233,6 +237,7 @@ class Trial(Model):
             f"s{self.seed}",
         ]
         slug = "-".join(re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-") for word in words if word)
+        # cut short, as it is part of the names of files
         return f"{slug[:150]}-{digest(self)[:8]}"
 
 

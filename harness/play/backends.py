@@ -72,6 +72,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
     unplayed, undescribed = list[Unplayed](), dict[str, FaultKind]()
     asked = (*selection.backends, *((Spec(adapter=SOUND),) if selection.drills else ()))
     entries = {spec.label: (spec, registry.find(spec)) for spec in asked}
+    # a label shows no secret, and a digest covers it
     if len(entries) < len({digest(spec) for spec in selection.backends}):
         raise registry.RegistryError(
             "two backends differ in a secret, or in where their release is from, only: no row could tell them apart"
@@ -79,6 +80,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
     embedded = choose().dims
     with leftovers.make_temporary() as home:
         for number, (spec, entry) in enumerate(entries.values()):
+            # a control with gold, which is among the playables already
             if entry.reference is None:
                 continue
             try:
@@ -92,6 +94,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
             except MemoryFault as error:
                 why = interpreters.explain_missing(spec, error)
                 unplayed.append(Unplayed(backend=spec.label, reason=why, allowed=spec.label in allowed))
+                # a release without its environment is left out; what cannot say what it is stops the run
                 if not isinstance(error, EnvironmentFault):
                     undescribed[spec.label] = error.fault.kind
                 continue

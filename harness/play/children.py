@@ -84,6 +84,7 @@ class Children:
         reference, key, python = playable.entry.reference, folder.name, interpreters.find_interpreter(playable.spec)
         assert reference is not None
         with self.services.lent(reference, python) as service:
+            # a server asks the gateway by a key of its own, whichever store it serves
             keys = (key, service.key) if service else (key,)
             meter = self.gateway.register(*keys)
             launch = interpreters.make_launcher(playable.spec, self.fork_servers.launch)

@@ -74,13 +74,16 @@ class Dask:
     @property
     def slots(self) -> int:
         """Two for each thread: none waits while a parcel travels."""
+        # with no worker left one trial is still handed over, so that the runner has something to wait for
         return 2 * sum(self._threads.values()) or 1
 
     def describe(self, selection: Selection, allowed: Iterable[str]) -> Backends:
         """Backends as this machine describes them, without those that no worker can play. Raises ExecutorError."""
         allowed = tuple(allowed)
         backends = describe_all(selection, allowed)
+        # pickled once, as workers know it again by its bytes
         self._ticket = pickle.dumps(Ticket(list_facts(), backends.playables, selection.chat))
+        # `return`: a worker that raises is refused, and does not end the run
         admissions = self._client.run(admit, self._ticket, on_error="return")
         refused = {
             address: admission
@@ -114,8 +117,10 @@ class Dask:
                     needs[f"{self._run} {trial.older}"] = 1
                 if settings.playables[trial.backend].served:
                     needs[f"{self._run} server"] = 1
+            # the run in the key, as Dask answers a key that it knows without playing again
             task = self._client.submit(_play, self._run, trial, key=f"{self._run}-{trial.id}", resources=needs)
             future = Future[Path]()
+            # before the callback, which may be called at once and looks for it there
             open_[future] = task
             task.add_done_callback(lambda task: self._bring(trial, task, future, folder, open_))
             return future
@@ -123,6 +128,7 @@ class Dask:
         async def hear(event: tuple[float, Mapping[str, Any]]) -> None:
             await self._hear(event[1], control, open_)
 
+        # before the plugins, which tell of their workers as soon as they are there
         self._client.subscribe_topic(self._run, hear)
         player = Player(self._run, self._ticket, pickle.dumps(Sent.make(settings)))
         try:
@@ -130,6 +136,7 @@ class Dask:
             self._client.register_plugin(player, name=self._run)
         except ModuleNotFoundError as error:
             raise ExecutorError(f"--dask {self._where}: {error} there: start all of it in this environment") from None
+        # `ignore`: a worker that has died meanwhile offers nothing
         offers = self._client.run(_offer, self._run, on_error="ignore")
         self._threads |= {address: threads for address, (threads, _) in offers.items() if threads}
         if not self._threads:
@@ -138,6 +145,7 @@ class Dask:
         try:
             yield submit
         except BaseException:
+            # the scheduler may be what is gone
             with suppress(Exception):
                 self._client.cancel([*open_.values()], force=True)
             raise
@@ -155,11 +163,14 @@ class Dask:
         try:
             parcel.unpack(trial.id, task.result()).place(target, folder.blobs)
         except FutureCancelledError:
+            # Dask cancels its futures when it loses the scheduler
             error = ExecutorError(f"the Dask scheduler at {self._where} is gone")
         except ParcelError as problem:
             error = LogError(f"what a worker sent of trial {trial.id} is not believed: {problem}")
         except BaseException as problem:
+            # whatever it is: the runner waits for this future, and nobody else hears of it
             error = problem
+        # gone if the end of the budget has answered it
         if open_.pop(future, None) is None:
             return
         if error:
@@ -174,6 +185,7 @@ class Dask:
         if "joined" in event:
             self._threads[event["joined"]] = event["threads"]
             await self._client.run_on_scheduler(_wake)
+        # a worker that was refused has no threads here, and nobody misses it
         if "gone" in event and self._threads.pop(event["gone"], 0):
             rest = "others play its trials" if self._threads else "no other is left: the run waits for one"
             control.noted(f"worker {event['gone']} is gone; {rest}")
@@ -215,7 +227,9 @@ class _Watch(SchedulerPlugin):  # type: ignore[misc]  # its types are not read
     def remove_client(self, scheduler: Scheduler, client: str) -> None:
         if client == self._client:
             scheduler.remove_plugin(self._run)
+            # a command that ended in good order has taken the plugin back itself
             if self._run in scheduler.worker_plugins:
+                # kept, as the event loop holds its tasks by weak references only
                 self._ending = asyncio.ensure_future(scheduler.unregister_worker_plugin(None, self._run))
 
 

@@ -135,6 +135,7 @@ def _judge(sent: bytes) -> Admission:
     own = list_facts()
     try:
         ticket: Ticket = pickle.loads(sent)  # noqa: S301  who may talk to a scheduler may run anything on its workers
+        # inside the `try`, as another coldwarm may not send all of these facts
         wanted = {name: ticket.facts[name] for name in own}
     except Exception as error:
         return Admission(f"its coldwarm cannot read what this run sends ({type(error).__name__}: {error})")
@@ -156,6 +157,7 @@ def _judge(sent: bytes) -> Admission:
             return Admission(f"it has {label} {ours.backend.version}, this run {theirs.backend.version}")
         if (ours.backend, ours.source, ours.served) != (theirs.backend, theirs.source, theirs.served):
             return Admission(f"its adapter of {label} has other sources than that of this run")
+        # secrets of either machine may turn up in what is logged here
         playables[label] = replace(ours, withheld=(*theirs.withheld, *ours.withheld), older=theirs.older)
     return Admission(lacks=lacks, playables=playables)
 
@@ -180,6 +182,7 @@ class Player(WorkerPlugin):  # type: ignore[misc]  # its types are not read
         self.refused, self.threads = "", 0
 
     async def setup(self, worker: Worker) -> None:
+        # not in `__init__`: the plugin is sent by pickle, and no lock can be
         self._open, self._playing, self._ended = ExitStack(), 0, threading.Condition()
         self._tell: Tell = lambda message: worker.log_event(self._run, message)
         try:
@@ -195,6 +198,7 @@ class Player(WorkerPlugin):  # type: ignore[misc]  # its types are not read
         self.threads = worker.state.nthreads
         offered = dict.fromkeys([self._run, *(f"{self._run} {label}" for label in admission.playables)], self.threads)
         await worker.set_resources(**offered, **{f"{self._run} server": 1})
+        # last: on hearing it the command has the scheduler look for tasks that fit what is offered by now
         self._tell({"joined": worker.address, "threads": self.threads})
 
     async def teardown(self, worker: Worker) -> None:
@@ -213,6 +217,7 @@ class Player(WorkerPlugin):  # type: ignore[misc]  # its types are not read
     def _under_way(self) -> Iterator[None]:
         """A trial, which the environment outlives."""
         with self._ended:
+            # under the lock, so that `_leave` misses no trial that has begun
             if self._environment.control.stopping:
                 raise ExecutorError("the run has ended on this worker")
             self._playing += 1

@@ -78,6 +78,7 @@ def list_strangers(scenario: Scenario) -> tuple[Donor, ...]:
 
 def _find_strangers(scenario: Scenario, tasks: Path) -> tuple[Donor, ...]:
     own = {scenario.scope, *(scenario.home(fact) for fact in scenario.facts)}
+    # two places without an organisation have none in common
     repos, orgs = {scope.repo for scope in own}, {scope.org for scope in own} - {None}
     return tuple(each for each in list_facts(tasks) if each.home.repo not in repos and each.home.org not in orgs)
 
@@ -143,6 +144,7 @@ def _match_case(new: str, found: re.Match[str]) -> str:
 
 @cache
 def _name_pattern(name: str) -> re.Pattern[str]:
+    # a hyphen belongs to a name: `shop` is not mentioned by `shop-api`
     return re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])", re.IGNORECASE)
 
 

@@ -102,6 +102,7 @@ def play(
         memory_session.open()
         yield from Warm(memory_session, ways[part.trial.write_policy]).story()
         memory_session.close()
+        # weighed after closing, when nothing is held back any more
         yield Closed(status="complete", stored=memory_session.weigh())
     except Lost as lost:
         yield Closed(status="failed", fault=lost.fault)
@@ -160,6 +161,7 @@ class Warm:
                 else:
                     for step in steps:
                         yield from self._step(session, step)
+            # its transcript goes in with the first batch, and this session has none
             if self._trial.feed != "facts" and session.id not in self._fed:
                 memory_session.phase("ingest")
                 yield from memory_session.write(session, "learn", self._list_spoken(session))
@@ -222,6 +224,7 @@ class Warm:
         calls = ceil(len(written) / most)
         purpose: Purpose = "learn" if learnt and not self._way.looks_up else "remark"
         for at in range(calls):
+            # parts of equal size: a short last one would tell something of what it holds
             part = written[len(written) * at // calls : len(written) * (at + 1) // calls]
             yield from self._memory_session.write(session, purpose, part)
         for each in replacing:
@@ -264,6 +267,7 @@ class Warm:
 
     def _remarks(self, session: Session, steps: Sequence[Step]) -> list[Written]:
         """Named by session and place in it, as a batch holds all that a session says at once."""
+        # steps are compared by identity, as a session may say the same twice
         remarks = [(step, text) for step in session.steps if isinstance(step, Remember) for text in step.texts]
         return [
             Written(name=f"remark:{session.id}:{at}", item=self._remark(session, step, text))
@@ -298,6 +302,7 @@ class Warm:
             self._memory_session.phase("filtered" if policy == "filtered" else "job")
             ask = asks_with if policy == "filtered" else questions.ask
             played = _work(self._memory_session.part, tools, session, job, ask, policy, questions.remember)
+            # else a reader's work tree stays open until the generator is collected
             with closing(played) as rounds:
                 while True:
                     worked = None
@@ -345,6 +350,7 @@ def _work(
     with closing(readers.play_rounds(tools.reader, job, context, ask)) as rounds:
         for number, outcome in enumerate(rounds, 1):
             values = {choice.decision: choice.value for choice in outcome.choices}
+            # taken before the checks run, which is not the reader's work
             took = time.monotonic() - begun
             done = outcome.work or tools.work_trees.do(tools.repo, session.commit, job, values)
             told: dict[str, Any] = {
@@ -367,4 +373,5 @@ def _work(
                 "visible": done.visible,
             }
             yield Worked(**told) if number == 1 else Corrected(**told, number=number, review=outcome.review)
+            # what the caller did with the round before is not the reader's time
             begun = time.monotonic()

@@ -80,6 +80,7 @@ class EntryCutter:
             return entries
         dates = [parse_moment(hit.created) for hit in hits]
         dated = [span for span in entries if dates[span.hit] is not None]
+        # of equal dates the later one, as a file grows at its end
         newest = sorted(dated, key=lambda span: (dates[span.hit], span.hit, span.start), reverse=True)
         newest += [span for span in entries if dates[span.hit] is None]
         room = self._count_fitting(newest)

@@ -69,6 +69,7 @@ class Settings:
     def redactor(self) -> Redactor:
         """Keeps the secrets out of all that is written down."""
         lent = [secret for each in self.playables.values() for secret in each.withheld]
+        # the key of the chat model comes from the environment, not from a backend
         return Redactor([*lent, environ.get("OPENAI_API_KEY", "").strip()])
 
     def find_story(self, trial: Trial) -> Story:
@@ -169,6 +170,7 @@ class Environment:
 
     def __enter__(self) -> Self:
         """Raises GatewayError and ChatError."""
+        # closes what is open by then if the next thing cannot be opened
         with self._open:
             self.stores = self._given or self._open.enter_context(_open_children(self.settings, self.control))
             self._open = self._open.pop_all()
@@ -188,11 +190,14 @@ class Environment:
         try:
             yield path, space
         finally:
+            # first, as what still runs could write to the folder while it is removed
             left = leftovers.end_processes(space)
             leftovers.remove(locate_work_tree(space))
             if self.settings.keep and space.exists():
+                # of an earlier play of this trial
                 leftovers.remove(kept)
                 space.rename(kept)
+                # sockets and pipes that nobody serves would hold up whoever searches the kept store
                 leftovers.remove_channels(kept)
             else:
                 leftovers.remove(space)

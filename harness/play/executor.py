@@ -65,6 +65,7 @@ class Threads:
             try:
                 yield lambda trial: pool.submit(play_trial, trial, environment)
             except BaseException:
+                # the pool waits for its threads, and these wait for answers
                 control.stop.set()
                 environment.stores.kill()
                 raise

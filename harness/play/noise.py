@@ -118,6 +118,7 @@ def share_out(scenario: Scenario, amount: int, draw: random.Random) -> list[int]
     shares = [
         max(0, round(whole * weight / sum(weights)) - each.own) for each, weight in zip(batches, weights, strict=True)
     ]
+    # rounding leaves a rest, and so does a batch that the story alone has filled
     while (over := sum(shares) - amount) != 0:
         at = draw.randrange(len(shares))
         shares[at] = max(0, shares[at] - (1 if over > 0 else -1))
@@ -135,6 +136,7 @@ class _Maker:
         self._lures = list_lures(scenario)
         self._outside = frozenset(fact.id for fact in self._lures)
         self._seen = {fact.phrase(step.stratum).text for fact, step in _list_learnt(scenario)}
+        # a list in story order, as the order of a set differs from process to process
         self._sources = list(dict.fromkeys(fact.source for fact in scenario.facts if fact.source is not None))
         self._places = {_place(str(each.path)) for each in self._sources}
         self._near: dict[tuple[str, bool], list[Donor]] = {}
@@ -178,6 +180,7 @@ class _Maker:
         )
 
     def _allows(self, text: str, lure: Fact | None) -> bool:
+        # by the rules alone: a text of the story itself would be recognised, whatever it says
         reading: Reading = self._classifier.by_rules(text)
         if lure is None:
             return not reading.named
@@ -200,6 +203,7 @@ class _Maker:
             donor = self._draw.choice(self._alike(pattern) if tries < 2 * PATIENCE else self._donors)
             text = donor.text(pattern.stratum)
             if donor.fact.erasable:
+                # drawn each time, as no two memories may carry the same canary
                 text = text.replace(CANARY, canary.make(self._scenario.id, "noise", self._draw.random()))
             if donor.fact.source is not None and donor.fact.source.path and source.path:
                 text = text.replace(donor.fact.source.path, source.path)

@@ -32,6 +32,7 @@ class Questions:
 
     def ask(self, query: str, decision: Decision, where: Filter | None = None) -> list[ReadEntry]:
         """Raises Lost if the child is gone."""
+        # apart for each decision, as the log names the one for which it was asked
         key = query, decision.id, where
         if key not in self._known:
             place = self._memory.scenario.place(self._session)
@@ -53,6 +54,7 @@ class Questions:
         return any(isinstance(each, Wrote) and any(each.ids or ()) for each in self._events[before:])
 
     def _drive(self, steps: Iterator[Event] | Generator[Event, None, T]) -> T:
+        # a reader asks in the middle of its work, where no event can be yielded: they wait for `take_log`
         while True:
             try:
                 self._events.append(next(steps))

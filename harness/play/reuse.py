@@ -97,6 +97,7 @@ class Reuse:
 
     def _make_key(self, trial: Trial | DrillTrial) -> str | None:
         settings = self._settings
+        # an entry holds no store to keep, and other models than the stand-in may answer otherwise next time
         if self._common is None or settings.keep or (settings.chat and settings.chat.answers != "stand-in"):
             return None
         if isinstance(trial, Trial) and split_reader(trial.reader)[0] not in SHIPPED:
@@ -142,6 +143,7 @@ class Reuse:
             beside = sorted(each.name for place in places if place.is_dir() for each in place.iterdir())
             return digest([beside, self._modules[module]])
         if any((place / name).exists() for place in places for name in (top, f"{top}.py")):
+            # an adapter of somebody's own may import any of ours
             return self._lent and digest([self._lent, sources.digest_files(sources.list_sources("adapters"))])
         return None
 

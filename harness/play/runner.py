@@ -180,6 +180,7 @@ class Runner:
         earlier: RunFile | None,
     ) -> RunFile:
         """A resumed run keeps every trial that it had, whichever are played now: nothing drops out without a word."""
+        # a run that was begun as a whole stays whole, whatever is asked of it now
         only = self.only if earlier is None else (*earlier.only, *self.only) if earlier.only else ()
         asked = [trial for trial in trials if not only or trial.id.startswith(only)]
         tested = [trial for trial in drilled if not only or trial.id.startswith(only)]
@@ -226,6 +227,7 @@ class Runner:
             for label, playable in self.backends.playables.items()
             if playable.entry.reference is not None and (not playable.entry.control or label == SOUND)
         ]
+        # goes on where the stories ended, so that shards stay alike in size
         dealt = enumerate(labels, len(self.stories))
         return [label for at, label in dealt if self.shard is None or self.shard.takes(at)]
 
@@ -289,6 +291,7 @@ class Runner:
         try:
             try:
                 played = load(trial, future.result(), self.folder.blobs)
+                # what another machine played depends on what is installed there
                 if reuse and self.executor.here:
                     reuse.keep(trial, played)  # asks for the noise
             finally:

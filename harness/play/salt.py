@@ -16,6 +16,7 @@ from harness.model.job import Job
 from harness.model.scenario import Scenario
 from harness.repo.checkout import Repo
 
+# a dot behind it may end the sentence; one before a letter makes it a file or a host
 _NAME = re.compile(r"(?<![\w./-])[a-z]{3,}(?:[-/][a-z]{2,})+(?![\w/-]|\.\w)")
 _LETTERS = "bcdfghjkmnpqrstvwxz"
 _SALTED = re.compile(rf"(?<![\w/-])([a-z]{{3,}}(?:[-/][a-z]{{2,}})+)-([{_LETTERS}]{{4}})(?![\w/-])", re.IGNORECASE)
@@ -32,9 +33,11 @@ def salt(scenario: Scenario, repo: Repo, seed: int) -> Scenario:
     if not names:
         return scenario
     salted = {name: f"{name}-{_draw(f'{scenario.id} {seed} {name}')}" for name in names}
+    # the look-arounds keep a name from being found inside a longer one that begins with it
     pattern = re.compile(rf"(?<![\w/-])(?:{'|'.join(map(re.escape, names))})(?![\w/-])", re.IGNORECASE)
 
     def change(text: str) -> str:
+        # adds the letters alone, so that the name keeps the case in which it is written
         return pattern.sub(lambda found: found[0] + salted[found[0].lower()][len(found[0]) :], text)
 
     return _rewrite(scenario, change)

@@ -82,6 +82,7 @@ def list_texts(steps: Steps) -> list[str]:
         found |= {each: write_text(step.form, each, twin) for each in stored}
         if step.op == "update":
             found[CHANGED + at] = write_text(step.form, CHANGED + at)
+    # a blank text is not to be stored, so nobody embeds it
     return list(filter(str.strip, found.values()))
 
 
@@ -127,6 +128,7 @@ class _SequenceSession(StoreSession[RemoteMemory]):
             if step.who not in self._memories:
                 must(lambda: self._enter(step.who))
             if step.op in WRITES:
+                # both, as a write by one may reach the other later
                 self._unsettled = {"a", "b"}
         except Lost as lost:
             return Answer(fault=lost.fault)

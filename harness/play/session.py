@@ -142,6 +142,7 @@ class MemorySession(StoreSession[Handle]):
         listed = () if fault else packer.finish()
         yield Listed(stage=stage, scope=scope, hits=listed, fault=fault, took=took)
         self.go_on()
+        # a listing that broke off does not have all of them
         return [] if fault else found
 
     def note_changes(self, session: Session) -> Iterator[Event]:
@@ -149,6 +150,7 @@ class MemorySession(StoreSession[Handle]):
         yield from self.settle(session)
         places = dict.fromkeys(map(self.scenario.place, self.scenario.sessions))
         places |= dict.fromkeys(map(self.scenario.home, self.scenario.facts))
+        # a backend without scopes lists the same in each
         for scope in places if self.supports("scope_repo") else [*places][:1]:
             now, before = dict[str, Hit](), self._listed.get(scope, {})
             _, fault, took = self.ask(partial(_list_into, now, scope))
@@ -184,6 +186,7 @@ class MemorySession(StoreSession[Handle]):
             found, tokens = self._cutter.cut(hits or [], until)
         except Lost as lost:
             hits, found, tokens, fault = None, Found(), 0, lost.fault
+            # ends the story in `go_on`, after the question is logged
             self._lost = fault
         shown = self._cutter.count_shown(found.entries)
         yield Recalled(
@@ -252,6 +255,7 @@ class MemorySession(StoreSession[Handle]):
         else:
             acks, fault, took = self.ask(lambda memory: memory.remember(items))
             ids = None if acks is None else tuple(each.ids for each in acks)
+        # after a fault, too: what was not acknowledged may be stored all the same
         self._store(written, ids or ())
         yield Wrote(
             op="supersede" if replaces else "observe" if written[0].said else "remember",
@@ -281,6 +285,7 @@ class MemorySession(StoreSession[Handle]):
         self._stored.add([text for each in written for text in each.texts], names_of_texts)
         for each, names in zip(written, ids, strict=False):
             for name in (each.name, *self._list_erasable(each)):
+                # a fact may be written by several calls, and a forget has to reach all of them
                 self.ids[name] = self.ids.get(name, ()) + names
             self.alive.update(names)
             self.places |= dict.fromkeys(names, each.item.scope)

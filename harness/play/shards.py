@@ -38,6 +38,7 @@ def merge(roots: Sequence[Path], out: Path) -> Folder:
             _copy(shards[shard].root, merged.root)
     except FolderError:
         leftovers.remove(merged.root)
+        # `create` has pointed it at this folder
         (out / "latest").unlink(missing_ok=True)
         raise
     merged.write(_join(files, merged.root.name))
@@ -67,6 +68,7 @@ def _copy(root: Path, target: Path) -> None:
     for name in (LOGS, DRILLS, "blobs"):
         for path in sorted((root / name).rglob("*")):
             try:
+                # a link is never followed: `read_whole` refuses it, and the merge says so
                 if path.is_symlink() or not path.is_dir():
                     to = target / path.relative_to(root)
                     data = files.read_whole(path)

@@ -35,6 +35,7 @@ def digest_conditions() -> str | None:
     digested.
     """
     installed = digest_installed()
+    # children read what COLDWARM_ALLOW_READ names, and no digest here covers that
     if installed is None or os.environ.get(ALLOW):
         return None
     git = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False).stdout
@@ -59,8 +60,10 @@ def digest_installed(places: tuple[str, ...] | None = None) -> str | None:
     """
     told = set[tuple[str, str, str]]()
     for each in distributions() if places is None else distributions(path=list(places)):
+        # its sources are digested by `digest_code`
         if each.name == "coldwarm":
             continue
+        # PEP 610 marks what is installed in place so; its RECORD lists none of the modules
         if '"editable"' in (each.read_text("direct_url.json") or ""):
             return None
         record = (each.read_text("RECORD") or "").splitlines()
@@ -126,6 +129,7 @@ def stamp(files: Sequence[Path]) -> list[tuple[int, int]]:
     """Sizes and times of files, by which an edit is noticed."""
     found = []
     for each in files:
+        # one that is gone makes the list shorter, so that it differs as well
         with suppress(OSError):
             stat = each.stat()
             found.append((stat.st_size, stat.st_mtime_ns))

@@ -33,6 +33,7 @@ class Story:
         self._explorer = explorer
         self._noises: dict[tuple[int, int, Feed], Noise] = {}
         self._salted: dict[int, Story] = {}
+        # trials of one story are played in several threads, and the noise is drawn by one of them
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -70,6 +71,7 @@ class Story:
         with self._lock:
             if seed not in self._salted:
                 scenario = salt(self.scenario, self.repo, seed)
+                # the repository is not salted, so both share one index of it
                 self._salted[seed] = self if scenario is self.scenario else Story(scenario, self.repo, self.explorer)
             return self._salted[seed]
 

@@ -62,6 +62,7 @@ def generate(scenario: Scenario, classifier: Classifier, amount: int, seed: int,
     ]
     drawn = iter(draw.sample(strange, amount))
     found = list[Written]()
+    # without a batch there is none to which `share_out` could give anything
     for batch, share in zip(batches, share_out(scenario, amount, draw) if batches else (), strict=True):
         for _ in range(share):
             each, place = next(drawn), scenario.place(batch.session)

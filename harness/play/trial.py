@@ -196,6 +196,7 @@ def _try_out(trial: Trial | DrillTrial, playable: Playable, item: Item, environm
     """Writes and asks for one memory in a store of its own: whether the backend embeds anything is known from there."""
     stores, folder = environment.stores, environment.folder.work / make_opaque_name()
     try:
+        # a fault shows again in the trial itself, which logs it
         with suppress(MemoryFault), stores.lend(playable, trial.seed, folder) as (store, meter):
             memory = store.open()
             try:
@@ -247,6 +248,7 @@ def _digest_drill(trial: DrillTrial, settings: Settings) -> Mapping[str, str]:
 def describe_machine() -> Mapping[str, str]:
     """What of this machine a result may depend on."""
     link = sqlite3.connect(":memory:")
+    # whether SQLite overwrites what it deletes decides what is found in the bytes
     secure = link.execute("pragma secure_delete").fetchone()[0]
     link.close()
     return {

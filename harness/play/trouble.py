@@ -48,6 +48,7 @@ def fence(
         fault = hindered.fault
         log.append(last(status="failed", fault=fault.model_copy(update={"message": f"{fault.message}; {AGAIN}"})))
     except Exception as error:
+        # the trial has its end already, and nothing may follow it
         if log.closed:
             raise
         kind: FaultKind = "machine" if shortage.explain_error(error) else "harness"
@@ -73,6 +74,7 @@ def describe(error: BaseException, blobs: Blobs) -> str:
         return f"{lack}; {AGAIN}"
     text = "".join(traceback.format_exception(error))
     name = blobs.put(text.encode("utf-8", "backslashreplace")).blob
+    # a message may quote what is no UTF-8, and the log takes nothing else
     message = " ".join(f"{type(error).__name__}: {error}".split())[:300].encode("utf-8", "backslashreplace").decode()
     blame = "the reader" if isinstance(error, BrokenReader) else "coldwarm"
     return f"{message}; a fault of {blame}, not of the backend; its traceback is blobs/{name[:2]}/{name}"

@@ -113,6 +113,7 @@ class ChatWriter:
         """Writes down what a session told. It never raises: what went wrong is on its calls."""
         writing, prompt = Writing(), str(transcript)
         messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": prompt}]
+        # each call is logged with what is new in it: all of the prompt, then the reason alone
         for said in (f"{SYSTEM}\n\n{prompt}", ""):
             reply = self._ask(self._request(messages, seed))
             writing.prompt += sum(self._count(each["content"]) for each in messages)
@@ -185,6 +186,7 @@ def read_answer(text: str, told: int, known: int) -> tuple[Draft, ...]:
         told, known: How many lines and memories there were.
     """
     try:
+        # a model may write half a pair of surrogates, which UTF-8 has no bytes for
         found = _ANSWER.validate_json(_THOUGHT.sub("", text, count=1).strip().encode("utf-8", "replace"))
     except ValidationError as error:
         first = error.errors()[0]

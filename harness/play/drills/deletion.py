@@ -183,6 +183,7 @@ def play(stage: DrillSession) -> None:
         return
     stage.open("before")
     if stage.supports("persistent"):
+        # tells how large the empty store is, and so what the writes add to it
         stage.look("opened", {}, {})
     _write(stage, "before", stage.plan.of(*STORED))
     if stage.supports("snapshot", "restore"):
@@ -340,6 +341,7 @@ def _list_like_ids(stage: DrillSession) -> list[str]:
 def _make_unknown_id(known: set[str]) -> str:
     """An id that nobody has, shaped like the others, because some stores refuse to look at any other."""
     sample = max(known, key=lambda name: (len(name), name))
+    # longer after every ten turns, so that one that nobody has is found at last
     turns = (sample.translate(_rotate(turn)) + "0" * (turn // 10) for turn in count(1))
     return next(name for name in turns if name not in known)
 

@@ -105,6 +105,7 @@ def _go_round(stage: DrillSession, step: str, kept: Sequence[Piece]) -> None:
             piece = stage.plan.by_name[draft.twin or ""]
             if piece.name in staying and stage.ids.get(piece.name):
                 stage.change(step, "update", stage.ids[piece.name], draft)
+                # a draft that was refused has no ids, and the memory keeps its own
                 stage.change(step, "update", stage.ids[draft.name] or stage.ids[piece.name], piece)
     stage.settle(step)
 
@@ -118,6 +119,7 @@ def _ask(stage: DrillSession, step: str, kept: Sequence[Piece]) -> None:
     for piece in kept:
         if piece.query is not None:
             stage.recall(step, piece.query, HOME, about=[piece])
+    # rounded up, so that no more than OWN are asked for
     for piece in kept[:: -(-len(kept) // OWN)]:
         stage.recall(step, piece.item.text, HOME, about=[piece])
 

@@ -39,6 +39,7 @@ def play(stage: DrillSession) -> None:
     for name in OTHERS:
         if name != OTHERS[0]:
             stage.renew()
+            # the other embedder of the turn before still answers
             stage.switch(f"{name} written", "own")
         _write(stage, f"{name} written")
         stage.switch(name, name)

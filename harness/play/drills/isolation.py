@@ -217,6 +217,7 @@ def _ask_elsewhere(stage: DrillSession, pairs: list[ScopePair], places: list[Pie
     """
     general = stage.plan.of("everywhere")
     stage.recall("own", general[0].item.text, Scope(), about=general)
+    # reversed, so that of each kind the first pair is kept
     kinds = {pair.near.name.rpartition("-")[0]: pair for pair in reversed(pairs)}
     for pair in kinds.values():
         stage.recall("crowd", pair.near.query or "", pair.first, about=[pair.near])

@@ -108,6 +108,7 @@ def plan(size: int, seed: int) -> Plan:
     alike = [(text, TWINS) for text in (*ALIKE, TWICE, TWICE)] + [(TWICE, scope) for scope in NARROWER]
     first = [writer.put("alike", text, scope) for text, scope in alike]
     blank = writer.put("blank", " \n", HOME)
+    # brought to the front, as `put` has added them behind the shuffled ones
     writer.pieces = [*first, blank, *writer.pieces[: -len(first) - 1]]
     writer.put("alike", TWICE, TWINS)  # in a later batch than the others
     writer.put("alike", replaceable[0][0].item.text, SIBLINGS[0])  # beside what is changed
@@ -267,6 +268,7 @@ def play(stage: DrillSession) -> None:
     _read_again(stage, "revised", changed)
     if stage.supports("persistent"):
         stage.close("revised")
+        # nothing is sought: the look tells how large the store is
         stage.look("closed", {}, {})
         stage.open("reopened")
         _read_again(stage, "reopened", changed)

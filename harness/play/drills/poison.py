@@ -85,6 +85,7 @@ def plan(size: int, seed: int) -> Plan:
     size = max(size, SMALLEST)
     writer = _AttackWriter(random.Random(f"poison {size} {seed}"))  # noqa: S311  reproducible on purpose
     attacks, tiers, ends = min(MOST, size // 10), min(12, size // 10), min(8, size // 12)
+    # by fours, as the form of an attack changes by ones and its source by twos
     attacked = [writer.rule("attacked", close=number // 4 % 2 == 1) for number in range(attacks)]
     for number in range(min(MOST // 2, size // 20)):
         writer.rule("unattacked", close=number % 2 == 1)

@@ -114,6 +114,7 @@ def _change(stage: DrillSession, chains: Sequence[str]) -> None:
         ids = stage.ids.get(first.name, ())
         for (op, _), piece in zip(CHAINS[chain], later, strict=True) if ids else ():
             stage.change("chained", op, ids, piece)
+            # a change that failed leaves the ids as they were
             ids = stage.ids[piece.name] or ids
             if chain in LOOKED_AT:
                 stage.settle("between")

@@ -134,6 +134,7 @@ def play(stage: DrillSession) -> None:
     early = stage.plan.of("early")
     stage.remember("early", early)
     read_back(stage, "early", SCOPE, early)
+    # deleted before the mark: what the mark brings back is not to include them
     stage.call("early", "forget", SCOPE, _list_ids(stage, early), about=early)
     stage.remember(
         "mark", [*stage.plan.of("kept", "changed", "erased"), *_list_abroad(stage, "abroad", "abroad erased")]

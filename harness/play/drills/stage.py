@@ -121,6 +121,7 @@ class DrillSession(StoreSession[RemoteMemory]):
 
     def _handle(self, step: str, who: str, what: Any, act: Callable[[], None]) -> None:
         lost: Lost | None = None
+        # asked before it is closed, when its processes are still there
         worked = self._memories[who].measure_work() if what == "closed" else None
         try:
             must(act)
@@ -131,6 +132,7 @@ class DrillSession(StoreSession[RemoteMemory]):
             took, worked = self._memories[who].took, self._memories[who].measure_work()
         fault = lost.fault if lost else None
         self._emit(Handled(step=step, who=who, what=what, fault=fault, took=took, worked=worked))
+        # without an open store there is nothing to ask; a failure to close or to compact is an answer
         if lost and what == "opened":
             raise lost
 
@@ -176,6 +178,7 @@ class DrillSession(StoreSession[RemoteMemory]):
             }
             for piece in old:
                 self.call(step, "forget", piece.item.scope, list(self.ids[piece.name]), about=[piece], who=other)
+        # logged here, in one thread and in a fixed order, whichever write came back first
         for who, own in pieces.items():
             found, fault, took = asked[who].result()
             for at, piece in enumerate(own):
@@ -183,6 +186,7 @@ class DrillSession(StoreSession[RemoteMemory]):
                 self._wrote(
                     step, who, piece, one.ack if one else None, _find_fault(one) or fault, one.took if one else took
                 )
+        # only now, when all that was answered is logged
         self.go_on()
 
     def _wrote(self, step: str, who: str, piece: Piece, ack: Ack | None, fault: Fault | None, took: float) -> None:
@@ -289,6 +293,7 @@ class DrillSession(StoreSession[RemoteMemory]):
             vectors: Piece -> embedded text.
         """
         made = self._vectors(list(vectors.values()))
+        # no vectors where no embedder is installed
         wanted = zip(vectors, made, strict=True) if made else ()
         needles = compile_needles(tuple(canaries.items()), tuple(wanted))
         for layer, declared, found in self.scan(needles, step, self._keep):

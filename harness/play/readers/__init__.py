@@ -165,6 +165,7 @@ def play_rounds(reader: Reader, job: Job, context: Context, ask: AskMemory) -> G
         yield _check(job, lambda: reader.work(job, context, ask))
         return
     with closing(reader.work_until_green(job, context, ask)) as rounds:
+        # a mark of its own, as a StopIteration inside `_check` would count as the reader's fault
         end = Outcome()
         while (outcome := _check(job, lambda: next(rounds, end))) is not end:
             yield outcome
@@ -247,6 +248,7 @@ def _find_kind(name: str) -> tuple[Callable[..., Reader], str]:
     """Who makes the reader, and of which word; empty: of none."""
     points = {point.name: point for point in entry_points(group=READERS)}
     first, _, word = name.partition(":")
+    # in `module:Class` what stands behind the colon is no word
     if first in points:
         name = first
     else:
@@ -256,8 +258,10 @@ def _find_kind(name: str) -> tuple[Callable[..., Reader], str]:
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(points))}"
         raise ReaderError(f"reader '{name}' is not known; {hint} (module:Class works too)")
     places = [*paths.list_paths(paths.PLACES), paths.ROOT]
+    # at the end, so that nothing in these folders hides an installed module
     sys.path += [str(place) for place in places if str(place) not in sys.path]
     try:
+        # an entry point made on the spot imports what `module:Class` names
         kind: Callable[..., Reader] = (points.get(name) or EntryPoint(name, name, READERS)).load()
     except Exception as error:
         raise _explain_unmade(name, error) from error

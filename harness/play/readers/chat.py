@@ -84,6 +84,7 @@ class NativeCalls:
             function = each.get("function") if isinstance(each, dict) else None
             function = function if isinstance(function, dict) else {}
             arguments = function.get("arguments")
+            # the API has a string here; what a server sends instead is answered like any other bad arguments
             arguments = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
             found.append(Wanted(str(function.get("name") or ""), arguments))
         return found
@@ -121,6 +122,7 @@ class JsonCalls:
 
     def read(self, reply: Reply) -> Sequence[Wanted]:
         found = None
+        # bounded, as each brace is tried and may be read to the end of the text
         for start in (at for at, sign in enumerate(reply.text[:LONGEST]) if sign == "{"):
             try:
                 value, _ = _OBJECT.raw_decode(reply.text, start)
@@ -214,6 +216,7 @@ class _Talk:
                 edited = self.toolbox.desk.edited
                 met.clear()  # what is asked again may be answered otherwise
             named = json.dumps([(use.tool, use.arguments, use.result) for use in uses])
+            # answers without a tool are all alike, and `idle` counts them
             met[named] += bool(uses)
             same = met[named]
             refused = refused + 1 if uses and all(use.refused for use in uses) else 0
@@ -231,6 +234,7 @@ class _Talk:
             else:
                 more, new = [{"role": "user", "content": NUDGE}], NUDGE
             messages += more
+            # an answer without a tool is not sent again, so later calls do not pay for it
             size += sum(context.count(str(each["content"])) for each in more) + (said if uses else 0)
 
     def _ask(self, messages: Sequence[Mapping[str, Any]], offer: Mapping[str, Any]) -> Reply:
@@ -308,6 +312,7 @@ def trace_value(decision: Decision, done: Work, seen: Seen, context: Context) ->
     for _, entries in (each for name, asked in seen.recalled.items() if name != decision.id for each in asked):
         found = credit(context, decision, option, entries)
         if found.origin == "memory":
+            # its position is one in the answer to another decision's question
             return found.model_copy(update={"entry": None})
     for line in seen.lines:
         if option.fact in context.classifier.read(line.text).asserted:

@@ -78,6 +78,7 @@ class ChoiceReader:
         call = _log_call(decision, f"{SYSTEM}\n\n{prompt}", reply, value)
         outcome.calls.append(call)
         # The memories are paid on the recall that brought them.
+        # The question is part of the prompt, and was counted before the call.
         outcome.prompt += sum(map(context.count, (SYSTEM, before, after))) - context.count(decision.question)
         outcome.completion += context.count(reply.text)
         if value == UNKNOWN:
@@ -109,6 +110,7 @@ class ChoiceReader:
 
 def draw_order(decision: Decision, seed: str) -> list[str]:
     """The values of the options, in an order that depends on the seed alone."""
+    # sorted before it is drawn, so that the order in the file plays no part
     values = sorted(option.value for option in decision.options)
     random.Random(seed).shuffle(values)  # noqa: S311  reproducible on purpose
     return values
@@ -134,6 +136,7 @@ def _find_choice(text: str) -> str | None:
             value, _ = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             continue
+        # a model that keeps to no schema writes an option like 3 without quotes
         if isinstance(value, dict) and isinstance(value.get("choice"), str | int | float):
             found = str(value["choice"])
     return found

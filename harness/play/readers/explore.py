@@ -27,6 +27,7 @@ class Explorer:
 
     def __init__(self, repo: Repo) -> None:
         self._repo = repo
+        # trials of one story are played in several threads
         self._lock = threading.Lock()
         self._indexes: dict[str, tuple[list[str], bm25s.BM25]] = {}
         self._ranked: dict[tuple[str, str], list[str]] = {}
@@ -41,6 +42,7 @@ class Explorer:
     def _rank(self, commit: str, question: str) -> list[str]:
         paths, index = self._index(commit)
         known = [word for word in split_words(question) if word in index.vocab_dict]
+        # bm25s raises for a question without a single word
         if not known:
             return []
         import numpy as np

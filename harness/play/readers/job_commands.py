@@ -20,6 +20,7 @@ Decide = Callable[[Decision, AbstractSet[str]], Choice]
 """Decides anew, without the values that were refused."""
 MOST = 4
 """Runs after which whoever does the job leaves it as it is: few decisions have more options."""
+# a hyphen belongs to a word, so that a name like `retry-failed` refuses nothing
 _REFUSES = re.compile(
     r"(?<![\w-])(?:refus(?:ed|es)|missing|unknown|not known|not found|no such|invalid|fail(?:s|ed)|"
     r"do(?:es)? not (?:fit|know|exist))(?![\w-])",

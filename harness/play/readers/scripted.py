@@ -56,6 +56,7 @@ def _read_memory(
     context: Context, decision: Decision, entries: Sequence[ReadEntry], outcome: Outcome
 ) -> Sequence[Choice]:
     """What the usable entries lead to, best first."""
+    # `hear` and not `read`, as a memory may bring what was said in a session
     usable = [
         (entry, option)
         for entry in entries

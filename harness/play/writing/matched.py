@@ -25,6 +25,7 @@ class Matched(Curated):
     def list_replaced(self, written: Written, usable: Iterable[ReadEntry]) -> list[ReadEntry]:
         new = list_words(written.item.text)
         alike = [(compare(new, list_words(entry.text)), entry) for entry in usable]
+        # of two that are equally like it, the one that the backend ranks first
         likeness, entry = max(alike, key=lambda pair: (pair[0], -pair[1].position), default=(0.0, None))
         return [entry] if entry is not None and likeness >= ALIKE else []
 

@@ -56,9 +56,11 @@ class OnCommit(Way):
 
     def begin(self, session: Session) -> Iterator[Event]:
         repo, here = self.memory_session.tools.repo, self.name_branch(session)
+        # nothing is new at a commit whose successors were followed already
         if here in self.tips and repo.contains(self.tips[here], session.commit):
             return
         self.left, gone = False, []
+        # a list, as `exchange` changes what is cited
         for written in [each for each in self.cited.values() if self.concerns(each, session)]:
             cited = Cited.of(written)
             assert cited is not None, "only these are kept"
@@ -98,6 +100,7 @@ class OnCommit(Way):
 
     def exchange(self, session: Session, old: Written, new: Written) -> Iterator[Event]:
         """The memory is replaced; if that fails, the old one is looked at again."""
+        # taken out first: a memory that moved keeps its name, and a write adds to the ids of one
         ids = self.memory_session.ids.pop(old.name)
         yield from self.memory_session.write(session, "learn", [new], replaces=ids)
         if self.memory_session.ids.get(new.name):
@@ -118,6 +121,7 @@ class OnCommit(Way):
         if near is None or _compare(old, near[1]) < LIKE:
             return None
         words = find_change(old, near[1])
+        # words that the memory says twice may be meant in one place only
         if words is None or len(re.findall(_match_words(words[0]), written.item.text)) != 1:
             return None
         text = re.sub(_match_words(words[0]), lambda _: words[1], written.item.text)
@@ -132,6 +136,7 @@ def _name_session(written: Written) -> str | None:
 
 
 def _compare(left: str, right: str) -> float:
+    # difflib would leave frequent tokens out of the comparison, if a line has 200 or more
     return SequenceMatcher(None, _TOKEN.findall(left), _TOKEN.findall(right), autojunk=False).ratio()
 
 
@@ -150,4 +155,5 @@ def find_change(old: str, new: str) -> tuple[str, str] | None:
 
 def _match_words(words: str) -> str:
     """Matches these words where they stand alone."""
+    # a dot behind them may end a sentence; one before a letter goes on with the word
     return rf"(?<![\w.\-/]){re.escape(words)}(?![\w\-/]|\.\w)"

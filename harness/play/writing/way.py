@@ -35,6 +35,7 @@ class Way:
 
     def take(self, session: Session, written: Sequence[Written]) -> Generator[Event, None, list[Written]]:
         """Which of what a session tells is written now, in the order of telling."""
+        # makes it a generator, as callers take its value by `yield from`
         yield from ()
         return list(written)
 
