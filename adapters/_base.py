@@ -96,6 +96,7 @@ class FileMemory(LocalMemory):
             os.truncate(path, content.rfind(b"\n") + 1)
 
     def text(self) -> str:
+        # half a pair of surrogates is a text, too, and comes back as it was told
         return self.path.read_bytes().decode("utf-8", "surrogatepass")
 
     def add(self, text: str) -> None:
@@ -104,6 +105,7 @@ class FileMemory(LocalMemory):
 
     def rewrite(self, text: str) -> None:
         fresh = self.path.with_suffix(".new")
+        # a kill leaves the old text or the new one, never a part
         fresh.write_bytes(text.encode("utf-8", "surrogatepass"))
         fresh.replace(self.path)
 
@@ -185,6 +187,7 @@ class Rows(LocalMemory):
         return self.recall_where(query, scope, k, at, Filter())
 
     def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
+        # kept until the next write, or each recall would go through all rows
         if scope not in self._visible:
             self._visible[scope] = [name for name in self.rows if self.sees(name, scope)]
         visible = self.select_holding(self._visible[scope], at)
@@ -215,6 +218,7 @@ class Rows(LocalMemory):
         return Ack((memory_id,))
 
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
+        # one after the other: an id that is named twice is there only once
         gone = [self.sees(name, scope) and self.rows.pop(name) is not None for name in memory_ids]
         if any(gone):
             self.after_change()
@@ -242,6 +246,7 @@ class RowMemory(Rows, FileMemory):
         return observe_with(self, by_piece, transcript, scope, at, session)
 
     def load(self, text: str) -> None:
+        # not splitlines: JSON without escapes holds other line ends, such as U+2028, as they are
         for line in text.split("\n")[:-1]:
             self.read_row(json.loads(line))
 
@@ -260,12 +265,15 @@ class RowMemory(Rows, FileMemory):
     def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
         there = [name for name in dict.fromkeys(memory_ids) if self.sees(name, scope)]
         if there:
+            # compared as moments, as times of two zones do not compare as texts
             self.ends |= {name: min(self.ends.get(name, at), at, key=moment) for name in there}
+            # not after_change: no text or scope changes, so that what is indexed stays
             self.write(None)
         return [name in there for name in memory_ids]
 
     def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
         if self.sees(memory_id, scope) and item.text.strip():
+            # by the contract an update takes the mark away
             self.ends.pop(memory_id, None)
         return super().update(scope, memory_id, item)
 
@@ -276,6 +284,7 @@ class RowMemory(Rows, FileMemory):
         """Without escapes, so that whoever looks into the file finds the text that was remembered."""
         item, end = self.rows[name], self.ends.get(name)
         made = self._lines.get(name)
+        # by identity: an item is frozen, and replaced as a whole
         if made is None or made[0] is not item or made[1] != end:
             row = {"id": name, **({"ended": end} if end else {}), **to_wire(item)}
             made = self._lines[name] = item, end, json.dumps(row, ensure_ascii=False)
@@ -283,6 +292,7 @@ class RowMemory(Rows, FileMemory):
 
     def write(self, added: Sequence[str] | None) -> None:
         if added is None:
+            # a deletion takes rows only; what was kept beside them goes here
             self.ends = {name: end for name, end in self.ends.items() if name in self.rows}
             self._lines = {name: made for name, made in self._lines.items() if name in self.rows}
             self.rewrite(self.dump(self.rows))

@@ -41,6 +41,7 @@ def by_piece(transcript: Sequence[Message]) -> Iterator[Line]:
     for line in _list_lines(transcript):
         if kept and _length([*kept, line]) > LONGEST:
             yield _join(kept)
+            # the overlap gives way where the next line would not fit beside it
             while kept and (_length(kept) > OVERLAP or _length([*kept, line]) > LONGEST):
                 del kept[0]
         kept.append(line)

@@ -24,6 +24,7 @@ HOOK = 150
 """Characters of a memory that its line of the index holds."""
 SURROGATES = "surrogatepass"
 _FILE = re.compile(r"---\nname: ([0-9a-f]{16})\ntype: ([^\n]*)\napplies_to: ([^\n]*)\n---\n(.*)", re.DOTALL)
+# Codex names a folder in its links, Claude Code does not
 _LINK = re.compile(r"\((?:[^()]*/)?([0-9a-f]{16})\.md\)")
 
 
@@ -86,6 +87,7 @@ class FolderMemory(Rows):
             rewrite(
                 path, f"---\nname: {name}\ntype: {item.kind}\napplies_to: {name_scope(item.scope)}\n---\n{item.text}"
             )
+            # an update writes to the path of its earlier text, which must stay
             old.pop(path, None)
         self.write_index(dict.fromkeys(item.scope for item in (*old.values(), *fresh.values())))
         for path in old:
@@ -106,6 +108,7 @@ class FolderMemory(Rows):
         if self._words is None:
             texts = [_okapi.split(item.text) for item in self.rows.values()]
             self._words = _okapi.Index(sdk("numpy", "coldwarm"), texts)
+        # the index holds the rows in this order, as each write drops it
         scores = dict(zip(self.rows, self._words.get_scores(_okapi.split(query)).tolist(), strict=True))
         found = sorted((name for name in visible if scores[name]), key=lambda name: -scores[name])
         return [(name, scores[name]) for name in found[:k]]
@@ -157,6 +160,7 @@ def text_of(path: Path) -> str:
 
 def rewrite(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    # not .md, so that what a kill leaves is read as no memory
     fresh = path.with_suffix(".new")
     fresh.write_bytes(text.encode("utf-8", SURROGATES))
     fresh.replace(path)

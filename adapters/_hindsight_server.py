@@ -17,6 +17,7 @@ KEY = "coldwarm-hindsight"
 INSTALL = "an environment by its release: -b hindsight@VERSION"
 USER, PASSWORD, DATABASE = "postgres", "postgres", "postgres"
 """What pg0 makes unless told otherwise; it listens on the loopback only."""
+# `sh -c` takes the first word behind its script for $0
 RUN = 'top=$(echo "$HOME"/.pg0/installation/*); LD_LIBRARY_PATH="$top/lib" exec "$top/bin/$0" "$@"'
 """pg0 unpacks programs and their libraries there."""
 

@@ -11,6 +11,7 @@ from harness.adapter import Scope
 
 EVERYWHERE = "everywhere"
 KEPT, PLAIN = "surrogatepass", frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+# not to be mistaken for an escaped byte, which has two digits
 EMPTY = "_e"
 """An empty name."""
 _ESCAPED = re.compile(rb"_([0-9a-f]{2})")

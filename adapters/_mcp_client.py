@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import Any
 
 PROTOCOL = "2025-06-18"
+# PR_SET_PDEATHSIG of linux/prctl.h
 PDEATHSIG = 1
 GRACE = 5.0
 """Seconds that a server has to end by itself, and once more when it was told to."""
@@ -39,6 +40,7 @@ class Client:
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: str) -> None:
         self._asked, self._answers = 0, dict[int | None, Mapping[str, Any]]()
+        # reentrant, as `_ask` holds the turn while `_send` takes it
         self._turn, self._reading = threading.RLock(), threading.Lock()
         try:
             self._process = subprocess.Popen(
@@ -53,6 +55,7 @@ class Client:
         except OSError as error:
             raise RuntimeError(f"the server cannot be started by '{command[0]}': {error.strerror}") from error
         self._said, self._skipped = deque[str](maxlen=LINES), 0
+        # a server stands still once the pipe of its standard error is full
         self._listening = threading.Thread(target=self._listen, daemon=True)
         self._listening.start()
         client = {"name": "coldwarm", "version": "1"}
@@ -82,6 +85,7 @@ class Client:
         try:
             with suppress(ValueError):
                 return json.loads(value), text
+            # only a bare text may be several values in a row; structuredContent is one
             if told is text:
                 with suppress(ValueError):
                     return [json.loads(each) for each in texts], text
@@ -109,6 +113,7 @@ class Client:
             while line := lines.readline(LONGEST):
                 text = line.decode("utf-8", "replace").strip()
                 self._said += [text[:LINE]] if text else []
+                # ours may be closed: the server must be heard all the same
                 with suppress(OSError, ValueError):
                     sys.stderr.write(f"{text}\n")
 
@@ -119,6 +124,7 @@ class Client:
             self._send({"id": number, "method": method, "params": params})
         while number not in self._answers:
             with self._reading:  # one thread at a time reads, for all that wait
+                # whoever has read meanwhile may have brought it
                 if number in self._answers:
                     break
                 for message in self._read():
@@ -145,6 +151,7 @@ class Client:
         assert self._process.stdin
         try:
             with self._turn:
+                # escapes keep a message on one line, and let half a pair of surrogates pass
                 self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
                 self._process.stdin.flush()
         except (OSError, ValueError):  # ValueError: it is closed
@@ -165,6 +172,7 @@ class Client:
     def _gone(self) -> RuntimeError:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(GRACE)
+        # its last words are complete once its standard error has ended
         self._listening.join(1.0)
         why = f"the server has closed its output, exit code {self._process.poll()}"
         if self._skipped:
@@ -184,5 +192,6 @@ def _quote(value: Any) -> str:
 
 
 def _die_with_parent() -> None:
+    # an adapter that is killed cannot end its server
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PDEATHSIG, signal.SIGKILL)

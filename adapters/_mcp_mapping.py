@@ -115,6 +115,7 @@ def find_mapping(name: str) -> Path:
     Raises ValueError, one line.
     """
     for folder in (FOLDER, *map(Path, sys.path)):
+        # a name with a slash in it would lead elsewhere
         if (path := folder / f"{name}.toml").is_file() and path.parent == folder:
             return path
     known = ", ".join(sorted(each.stem for each in FOLDER.glob("*.toml")))
@@ -235,6 +236,7 @@ def fill(template: Any, values: Mapping[str, Any]) -> Any:
     """
     if isinstance(template, str):
         alone = template[1:-1]
+        # `{id}{text}` begins and ends alike, and is no field
         if template == f"{{{alone}}}" and alone in values:
             return values[alone]
         return template.format_map({name: "" if value is None else value for name, value in values.items()})
@@ -267,12 +269,14 @@ def read_date(value: Any, where: str) -> str | None:
     with suppress(ValueError, TypeError, OverflowError, OSError):
         if value is None or value == "":
             return None
+        # eight digits are a date without dashes, nine and more are a time since 1970
         if isinstance(value, str) and not re.fullmatch(r"\d{9,}(\.\d+)?", value):
             try:
                 datetime.fromisoformat(value)
             except ValueError:
                 return parsedate_to_datetime(value).isoformat()
             return value
+        # float() takes True for 1
         if not isinstance(value, bool):
             seconds = float(value)
             return datetime.fromtimestamp(seconds / 1000 if seconds > MILLISECONDS else seconds, UTC).isoformat()
@@ -294,6 +298,7 @@ def read_number(value: Any, where: str, part: str) -> float | None:
     if value is None or value == "":
         return None
     with suppress(ValueError, TypeError, OverflowError):
+        # float() takes True for 1
         if not isinstance(value, bool) and isfinite(number := float(value)):
             return number
     raise ValueError(f"{where}: `{part}` must be a finite number; the server sent {name_kind(value)}")
@@ -319,6 +324,7 @@ def dig(value: Any, path: str) -> Any:
 def _list_fields(template: Any) -> Iterator[str]:
     if isinstance(template, str):
         for _, name, form, _ in Formatter().parse(template):
+            # a field may stand in the format of another, as in {text:{k}}
             yield from () if name is None else (name, *_list_fields(form))
     elif isinstance(template, Mapping | list):
         for part in template.values() if isinstance(template, Mapping) else template:

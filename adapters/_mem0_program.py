@@ -94,12 +94,14 @@ def write_mem0_program(
 
     def search(call: Call) -> str:
         owners = holding_at(call.scope)
+        # FAISS knows equality only, and filters after its search
         wanted = owners if store == "faiss" else {"in": owners}
         reach = "len(ids)" if store == "faiss" else "10"
         filters = {"agent_id": agent, "scope": wanted}
         return f'names(memory.search({call.texts}, filters={filters}, top_k={reach})["results"][:10])'
 
     listed = 'names(memory.get_all(filters={{"user_id": {}}}, top_k=1_000_000)["results"])'
+    # Mem0's own close keeps the lock of the store
     closed = "memory.close()\nmemory.vector_store.client.close()\n" if store != "faiss" else "memory.close()\n"
     writers: Mapping[str, Write] = {
         "remember": remember,

@@ -39,9 +39,11 @@ class Index:
     def get_scores(self, words: Sequence[str]) -> Any:
         """What each text scores: the sum over the words."""
         scores = self._zeros(self._size)
+        # a word that is asked twice counts twice, as in rank_bm25
         for word in words:
             if word in self._postings:
                 holders, adds = self._postings[word]
+                # a text stands once among the holders: numpy adds only one of several equal indexes
                 scores[holders] += adds
         return scores
 

@@ -34,6 +34,7 @@ def place(port: str) -> tuple[str, ...]:
 
 def program(database: str = DATABASE) -> Program:
     programs, folder = find_programs(), f"{{store}}/{FOLDER}"
+    # SIGINT is PostgreSQL's fast shutdown: at SIGTERM it waits until every client has left
     return Program(
         name="postgres",
         setup=((str(programs / "initdb"), "-D", folder, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C"),),
@@ -62,6 +63,7 @@ def claim(psycopg: Any, space: Space) -> str:
         link.execute("SELECT pg_advisory_lock(1)")  # IF NOT EXISTS fails for one of two at once
         link.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
         link.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+    # public as well: the type `vector` lies there
     return f"{space.service}?options=-csearch_path%3D{schema}%2Cpublic"
 
 

@@ -20,6 +20,7 @@ FILE = "AGENTS.md"
 COMMIT = re.compile(r"[0-9a-f]{40,64}")
 FORGET = "forget"
 """First word of the message of a commit that deletes; the ids of what it deletes follow."""
+# what is configured on this machine must not decide what git does here
 QUIET = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"}
 AS = ("-c", "user.name=agent", "-c", "user.email=agent@example.com", "-c", "gc.auto=0", "-c", "core.autocrlf=false",
       "-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false")  # fmt: skip
@@ -32,6 +33,7 @@ class AgentsMdMemory(NotesMemory):
             self.git("init", "-q")
         for left in path.parent.glob(".git/**/*.lock"):  # by a kill in the middle of a commit
             left.unlink()
+        # a kill may have come between the file and its commit
         self.commit("keep what an earlier session left")
 
     def git(self, *words: str) -> str:
@@ -85,6 +87,7 @@ class AgentsMdMemory(NotesMemory):
         return self.git("rev-parse", "HEAD").strip()
 
     def restore(self, mark: str) -> None:
+        # a mark becomes a word of a git command: an option must not pass for one
         if not COMMIT.fullmatch(mark):
             raise ValueError(f"{mark!r} is no commit")
         messages = self.git("log", "--format=%s", f"{mark}..HEAD").splitlines()

@@ -35,14 +35,17 @@ class Bm25Memory(RowMemory):
         """Whatever shares a word, best first, then in the order of writing."""
         if self.index is None:
             texts = self.words(item.text for item in self.rows.values())
+            # bm25s fails at texts without a single word
             if not any(texts):
                 return []
             self.index = self.weigh(texts)
         asked = self.words([query])[0]
+        # bm25s fails at a question without a word
         if not asked:
             return []
         scores, names = self.numpy.asarray(self.index.get_scores(asked)), list(self.rows)
         seen = self.numpy.flatnonzero(scores > 0)
+        # where all are visible, not every name has to be looked up
         if len(visible) < len(names):
             shown = set(visible)
             seen = self.numpy.array([at for at in seen.tolist() if names[at] in shown], dtype=int)

@@ -79,6 +79,7 @@ def exactly(scope: Scope) -> Where:
 
 def holding_at(place: Scope) -> Where:
     """Memories whose scope applies to this place."""
+    # a set, as both are equal where the place does not name this part
     return {"$and": [{part: {"$in": list({"", key(value)})}} for part, value in asdict(place).items()]}
 
 
@@ -182,6 +183,7 @@ class ChromaMemory(BaseMemory):
     def remember(self, items: Sequence[Item]) -> list[Ack]:
         named = [(str(uuid4()), item) for item in items]
         kept = [(name, item) for name, item in named if item.text.strip()]
+        # Chroma refuses a larger batch
         most = self.client.get_max_batch_size()
         for start in range(0, len(kept), most):
             self._write(kept[start : start + most])

@@ -55,10 +55,12 @@ class ClaudeMemMemory(LocalMemory):
 
     def ask(self, method: str, path: str, body: Any = None, **query: object) -> Any:
         """What the worker answers; None where it knows nothing of that name. RuntimeError, one line, if it fails."""
+        # one for each call, as several threads may ask at once
         link = http.client.HTTPConnection(self.place.hostname or "", self.place.port, timeout=SECONDS)
         try:
             head = {"content-type": "application/json"}
             sent = None if body is None else json.dumps(body)
+            # half a pair of surrogates cannot stand in a URL; in the body JSON escapes it
             link.request(method, f"{path}?{urlencode(query, errors='replace')}" if query else path, sent, head)
             answer = link.getresponse()
             reply = answer.read()
@@ -125,6 +127,7 @@ class ClaudeMemMemory(LocalMemory):
         return self.ask("DELETE", f"/api/observation/{memory_id}") is not None
 
     def forget_scope(self, scope: Scope) -> None:
+        # read whole first, as a deletion moves the pages behind it
         for hit in list(self.entries(scope)):
             self._delete(hit.memory_id)
 

@@ -49,6 +49,7 @@ class ClaudeMemory(FolderMemory):
         names = []
         for name in visible:
             sizes = taken.setdefault(self.rows[name].scope, [])
+            # counted even if it does not fit: what is behind the limit is not loaded either
             sizes.append(len(line(name, self.rows[name]).encode("utf-8", SURROGATES)))
             if len(sizes) <= LINES and sum(sizes) <= BYTES:
                 names.append(name)
@@ -60,6 +61,7 @@ class ClaudeMemory(FolderMemory):
         order = list(self.rows)
         (ack,) = self.remember([item])
         if ack.ids and old and self.rows[old[0]].scope == repository(item.scope):
+            # reaches the disk with the deletion below, which writes the index anew
             order.insert(order.index(old[0]), ack.ids[0])
             self.rows = {name: self.rows[name] for name in order}
         self.forget(scope, old)

@@ -96,6 +96,7 @@ class ToolMemory(LocalMemory):
     def _put(self, label: str, name: str, fresh: str) -> None:
         """`fresh` in place of a memory. The tool changes only what stands there once, so what precedes is named."""
         parts = ITEM.split(self.content(label))
+        # the first part is the heading
         at = next(at for at, part in enumerate(parts) if at and name_memory(label, read(part)) == name)
         if len(parts) == 2 and not fresh:
             self.do("delete", name_file(label))
@@ -142,6 +143,7 @@ class ToolMemory(LocalMemory):
         else:
             self._put(label, replaced, spell(item.text))
             ack = Ack((name,))
+        # equal texts have one id: the successor may be one of those that it replaces
         self.forget(scope, [each for each in memory_ids if each not in ack.ids])
         return ack
 

@@ -48,6 +48,7 @@ class CodexMemory(FolderMemory):
         if sum(sizes) <= BYTES:
             return newest
         head = reach(sizes)
+        # not [-n:], which is everything for n = 0
         return newest[:head] + newest[len(newest) - reach(sizes[::-1]) :]
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:

@@ -201,6 +201,7 @@ class HindsightMemory(BaseMemory):
         text = "\n".join(line.text for line in by_message(transcript))
         if not text:
             return Ack(())
+        # the size of a chunk is a setting of the bank, not of a call
         self._bank.ask("PUT", body=self._configure(SAID))
         try:
             return self.remember([Item(text, scope, at, "episodic", Source(session=session))])[0]
@@ -218,6 +219,7 @@ class HindsightMemory(BaseMemory):
     def _units(self, document: str) -> list[str]:
         """Those of a document that hold, in the order in which they were cut if they are chunks."""
         rows = list(self._bank.list("/memories/list", document_id=document))
+        # by length first: the number at the end of a chunk's id has no leading zeros
         return [row["id"] for row in sorted(rows, key=lambda row: (len(row["chunk_id"] or ""), row["chunk_id"] or ""))]
 
     def settle(self, seconds: float) -> bool:

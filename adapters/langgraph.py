@@ -170,6 +170,7 @@ class LanggraphMemory(BaseMemory):
         row = self._find(scope, memory_id)
         if row is None or not item.text.strip():
             return Ack(())
+        # a namespace is a part of the key: the value put elsewhere would be a second memory
         if row.namespace != self.name(item.scope):
             self.store.delete(row.namespace, memory_id)
         self._write([(memory_id, item)])
@@ -201,6 +202,7 @@ class LanggraphMemory(BaseMemory):
         return self._find(scope, key) is None
 
     def forget_scope(self, scope: Scope) -> None:
+        # read whole first, as a deletion moves the pages behind it
         for hit in list(self.entries(scope)):
             self.store.delete(self.name(scope), hit.memory_id)
 

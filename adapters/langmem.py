@@ -34,6 +34,7 @@ class LangmemMemory(LanggraphMemory):
 
     def _count_usage(self, response: Any) -> None:
         """Each call of the model is counted: the manager may ask again until what comes back fits its schema."""
+        # httpx calls the hook before the body is read
         response.read()
         if response.status_code == 200:
             usage, before = response.json().get("usage") or {}, self._used

@@ -280,6 +280,7 @@ class LettaMemory(Store):
 
     def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
         archives = [archive for _, archive in self.holding_at(scope)] if memory_ids else []
+        # the client raises an error of its own at an empty id
         return [any(self._delete(archive, name) for archive in archives if name) for name in memory_ids]
 
     def _delete(self, archive: str, memory_id: str) -> bool:

@@ -43,6 +43,7 @@ class BlocksMemory(Store):
             "label": archive_name(item.scope),
             "value": item.text,
             "metadata": {**metadata(item), "at": item.at},
+            # a set, as a memory may cite no path
             "tags": self._tags((None, item.kind), {None, item.source.path if item.source else None}),
         }
 
@@ -61,6 +62,7 @@ class BlocksMemory(Store):
 
     def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
         rows = self._listed(lambda held: applies(held, scope), self._tags(where.kinds or (None,), [where.path]))
+        # kind and path were asked for by tags, and no tag tells a confidence
         sure = Filter(confidence=where.confidence)
         return [each for block, each in rows if holds(block.metadata, at) and lets_through(sure, each, block.metadata)]
 

@@ -95,6 +95,7 @@ class McpMemory(BaseMemory):
         self.scoped, self.scored, self.verdicts = mapping.returns("scope"), mapping.returns("score"), mapping.verdicts
         self.looks, self.trees = "work_tree" in mapping.traits, space.work_trees
         given = {"root": space.root, "gateway": space.gateway, "key": space.key, "dims": str(space.dims)}
+        # fields of a command must hold something: without a checkout the store's folder stands there
         given["work_tree"] = next(iter(self.trees.values()), space.root)
         program, *rest = fill(mapping.command, given)
         environment = {**os.environ, **fill(mapping.env, given)}
@@ -143,6 +144,7 @@ class McpMemory(BaseMemory):
         """A tool that answers no rows has stored it under the id that it was given."""
         cited = item.source if item.source and self.can_look(item.scope) else Source()
         scope, source = name_scope(item.scope), label(item.source or Source(), confidence=item.confidence)
+        # a dict as a set that keeps its order: there may be no path
         own, *labels = list_labels([scope], (None, item.kind), {None: 0, (item.source or Source()).path: 0})
         rows = self.ask(
             name,
@@ -160,6 +162,7 @@ class McpMemory(BaseMemory):
         tool = self.tools[name]
         if tool.rows is None and not tool.pattern:
             return Ack((memory_id,))
+        # the text is held already, and the server does not say under which id
         if not rows and tool.missing and "entries" in self.tools:
             return Ack(tuple(hit.memory_id for hit in self.entries(item.scope) if hit.text == item.text))
         return Ack(tuple(str(row["id"]) for row in rows if row.get("id")))
@@ -183,6 +186,7 @@ class McpMemory(BaseMemory):
         for hit in (hit for place in each for hit in self.hits("recall", **asked, scope=place)):
             if self.sees(hit, scope):
                 found.setdefault(hit.memory_id, hit)
+            # without scores, what later scopes bring comes last: it could not be among the k
             if len(found) == k and not (self.scored or self.whole):
                 break
         hits = list(found.values())

@@ -118,6 +118,7 @@ def hit(row: Mapping[str, Any]) -> Hit:
 def quiet(space: Space) -> None:
     """No telemetry, and a home of its own: all three are read when the library is imported or constructed."""
     os.environ.update(MEM0_TELEMETRY="False", MEM0_DIR=str(Path(space.root, "mem0home")))
+    # where it is set, Mem0 asks OpenRouter, whatever base URL it is given
     os.environ.pop("OPENROUTER_API_KEY", None)
 
 

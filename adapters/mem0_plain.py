@@ -20,6 +20,7 @@ def user_id(scope: Scope) -> str:
 
 def plain(row: Mapping[str, Any]) -> Hit:
     user = row["user_id"]
+    # `hit` would take a user's plain name for a spelled-out scope
     return replace(hit({**row, "user_id": ""}), scope=Scope(user=None if user == EVERYWHERE else user))
 
 

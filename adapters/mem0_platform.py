@@ -78,6 +78,7 @@ class PlatformMemory(BaseMemory):
                     raise Failed(code, error) from error
                 wanted = (getattr(error, "debug_info", None) or {}).get("retry_after", pause)
                 self.sleep(min(LONGEST, float(wanted)))
+        # not reached: the last turn returns or raises
         raise AssertionError
 
     def _read(self, call: Callable[[], T]) -> T:
@@ -100,6 +101,7 @@ class PlatformMemory(BaseMemory):
         events = {answer["event_id"]: self._ended(answer) for answer in answers if "event_id" in answer}
         self._await(events, LEARN_IDS)
         self.pending += [name for name, event in events.items() if event is None]
+        # an answer without an event tells its ids at once
         return [Ack(_ids(events.get(answer.get("event_id", "")) or answer)) for answer in answers]
 
     def _add(self, item: Item) -> dict[str, Any]:
@@ -242,6 +244,7 @@ def _code(error: Exception) -> str:
     status = getattr(getattr(error, "response", None), "status_code", None)
     if status is not None:
         return f"HTTP_{status}"
+    # by name: httpx comes with the client, which is imported in `open` alone
     if type(error).__module__.startswith("httpx"):
         return "NET_GENERIC"
     return str(getattr(error, "error_code", ""))

@@ -46,6 +46,7 @@ class MemciteMemory(LocalMemory):
     def database(self, label: str) -> Any:
         """The memories of a scope, none if it is new."""
         if label not in self.opened:
+            # memcite wants a folder even where no checkout is lent
             tree = self.tree(read_scope(label) or Scope()) or self.folder
             self.opened[label] = self.library.Memory(
                 tree, db_name=str(self.file(label)), embedding=self.library.TFIDFEmbedding()
@@ -54,6 +55,7 @@ class MemciteMemory(LocalMemory):
 
     def databases(self, place: Scope) -> Iterator[tuple[str, Any]]:
         """What holds at a place, by the labels of the scopes."""
+        # opening a database makes it: a scope that nobody wrote to has none
         return ((label, self.database(label)) for label in holding_at(place) if self.file(label).exists())
 
     def tree(self, scope: Scope) -> str | None:
@@ -89,6 +91,7 @@ class MemciteMemory(LocalMemory):
             for _, database in self.databases(scope)
             for place, record in enumerate(database.query(query, limit=k, **self.asked).memories)
         ]
+        # records themselves do not compare
         return [self.hit(record) for *_, record in sorted(found, key=lambda each: each[:2])[:k]]
 
     def hit(self, record: Any) -> Hit:

@@ -56,6 +56,7 @@ def make_head(item: Item) -> dict[str, Any]:
 def write_text(head: Mapping[str, Any], text: str) -> str:
     """In one line with the text: a comment alone before a line of 1,500 characters is a chunk of nothing, which an
     embedder refuses."""
+    # a value that holds --> would end the comment
     told = json.dumps(head).replace(">", r"\u003e")
     return f"<!-- {told} --> {text}"
 
@@ -120,9 +121,11 @@ class MemsearchMemory(LocalMemory):
 
     def _files(self, scope: Scope) -> list[Path]:
         found = self._folder(name_scope(scope)).glob("*.md")
+        # the names are drawn by chance: the order of writing is in the times alone
         return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
 
     def _find(self, place: Scope, memory_id: str) -> Path | None:
+        # an id becomes a file name: no path must pass for one
         if not re.fullmatch(r"[0-9a-f]{32}", memory_id):
             return None
         paths = (self._folder(label) / f"{memory_id}.md" for label in holding_at(place))
@@ -188,6 +191,7 @@ class MemsearchMemory(LocalMemory):
         if before is None or not item.text.strip():
             return Ack(())
         path = self._folder(name_scope(item.scope)) / before.name
+        # written before the old one goes, so that a kill loses no memory
         self._write(path, make_head(item), item.text)
         if path != before:
             self._remove(before)

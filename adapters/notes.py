@@ -14,6 +14,7 @@ from adapters._capture import LOG, by_message, observe_with
 from harness.adapter import FILTERS, Ack, Hit, Item, Memory, Message, Scope, Source, Space, Verdict
 
 NOTE = re.compile(r"^(?=- \d{4}-\d\d-\d\d \[)", re.MULTILINE)
+# the place is matched lazily, or it would take the day until which a note holds
 PARTS = re.compile(r"- (\S{10}) \[([^\]\n]*?)(?:; until (\d{4}-\d\d-\d\d))?\] (.*)\n", re.DOTALL)
 _MARK = re.compile(r"; until \d{4}-\d\d-\d\d(?=\] )")
 EVERYWHERE = "everywhere"
@@ -66,6 +67,7 @@ def hit(name: str, note: str, at: str = "") -> Hit:
     """A note, as far as it is one of ours: owners write into the file, too. One that ended by that day says so."""
     if found := PARTS.fullmatch(note):
         day, place, end, text = found.groups()
+        # days of ISO 8601 compare as texts
         over = Verdict("expired", reason=f"until {end}") if end and at[:10] >= end else None
         return Hit(name, text, created=day, scope=read_place(place), superseded=bool(over) or None, verdict=over)
     return Hit(name, note)

@@ -82,6 +82,7 @@ ERASE_SCOPE = "DELETE FROM memories WHERE repo IS :repo AND org IS :org AND bran
 def connect(path: Path) -> sqlite3.Connection:
     """What is deleted is overwritten with zeros, and nothing is left in temporary files."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # sqlite3 must begin no transaction by itself: `writing` begins each
     database = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     database.row_factory = sqlite3.Row
     for setting in ("secure_delete = ON", "temp_store = MEMORY"):
@@ -91,6 +92,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def count_words(text: str) -> list[float]:
     """How often words of each of 512 sorts occur, L2-normalised; the sort of a word is drawn by its checksum."""
+    # crc32, as hash() of a text differs from process to process
     sorts = Counter(crc32(word.encode()) % 512 for word in re.findall(r"\w+", text.lower()))
     length = math.hypot(*sorts.values()) or 1.0
     return [sorts[at] / length for at in range(512)]
@@ -109,6 +111,7 @@ class ReferenceMemory(BaseMemory):
         with self.writing():
             for table in TABLES:
                 self.db.execute(table)
+        # looked at with the first text: a store that embeds nothing opens without an embedder
         self.current = False
 
     def keep_up(self) -> None:
@@ -119,6 +122,7 @@ class ReferenceMemory(BaseMemory):
             return
         if known is not None:
             self.embed_again()
+        # last: after a kill before it, all is embedded anew next time
         with self.writing():
             self.db.execute("DELETE FROM embedder")
             self.db.execute("INSERT INTO embedder VALUES (?)", [vector])
@@ -138,6 +142,7 @@ class ReferenceMemory(BaseMemory):
     def writing(self) -> Iterator[None]:
         """All or nothing; whoever else writes, thread or process, waits until it is done."""
         with self.turn, self.db:
+            # the write lock at once: of two readers that turn to writing SQLite refuses one without waiting
             self.db.execute("BEGIN IMMEDIATE")
             yield
 
@@ -191,6 +196,7 @@ class ReferenceMemory(BaseMemory):
         return self.recall_where(query, scope, k, at, Filter())
 
     def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
+        # no embedder is asked where nothing can be found
         if not query.strip() or k < 1 or self.db.execute("SELECT 1 FROM memories").fetchone() is None:
             return []
         asked = self.numpy.array(self.embed([query])[0], dtype="<f4")  # before a vector is read: it may be made anew

@@ -15,6 +15,7 @@ class VectorFileMemory(RowMemory):
     def __init__(self, path: Path, space: Space, numpy: Any) -> None:
         self.space, self.numpy, self.matrix = space, numpy, None
         self.vectors: dict[str, tuple[Any, str]] = {}  # by text, with its JSON: formatting is what a rewrite costs
+        # last, as it loads the file, which fills the vectors
         super().__init__(path)
 
     def load(self, text: str) -> None:
@@ -31,6 +32,7 @@ class VectorFileMemory(RowMemory):
         self.vectors.update(zip(fresh, map(self.vector, embed(self.space, fresh)), strict=True))
         self.vectors = {text: self.vectors[text] for text in texts}
         self.matrix = None
+        # without `added`: nothing can be appended to a JSON array
         super().after_change()
 
     def dump(self, ids: Iterable[str]) -> str:

@@ -33,6 +33,7 @@ from harness.model.trial import DEFAULT_CALL_SECONDS
 
 T = TypeVar("T")
 
+# the worker writes n and more first: whose answer a line is must be known before it is parsed
 _NUMBERED = re.compile(rb'\{"n": ?(\d{1,15}),( ?"more": ?true,)?')
 PAUSED = 10.0
 """Seconds for which we may stand still in a call whose failure counts."""
@@ -94,6 +95,7 @@ class Child:
         ours, theirs = socket.socketpair()
         with theirs, self._prepare(home).open("ab") as output:
             self._process = launch(adapter, theirs.fileno(), home, output.fileno(), ports)
+        # all waiting is done in `_wait`, which keeps the deadline
         ours.setblocking(False)
         self._link, self._rest = ours, bytearray()
         self._readable, self._writable = select.poll(), select.poll()
@@ -165,10 +167,12 @@ class Child:
             except ValidationError as error:
                 deque(lines, maxlen=0)
                 raise self._invalid(op, line, error) from None
+            # told twice, in what the pattern sees and in the JSON, where a key may stand twice
             if answer.more is not more:
                 self.kill()
                 raise self._fault("breach", op, f"a page that is not marked as one: {line[:80]!r}; it was killed")
             values += len(answer.ok) if isinstance(answer.ok, list) else 1
+            # told by the child: no more is believed than has passed here
             self.took = min(max(answer.took, 0.0), time.monotonic() - began)
             if answer.error is not None:
                 deque(lines, maxlen=0)

@@ -55,6 +55,7 @@ class RemoteMemory:
     """A Memory whose backend lives in a child. `took` is what the last call took inside the adapter, in seconds."""
 
     def __init__(self, child: Child, description: Description) -> None:
+        # _pool counts the items told: what goes over all of them gets more time
         self._child, self.description, self._pool = child, description, 0
         self.outage: Callable[[float], ServiceError | None] = lambda _: None
         """What kept it from answering since a moment of the monotonic clock, such as a server that is gone. Asked after
@@ -80,6 +81,8 @@ class RemoteMemory:
         try:
             return ask(seconds)
         except MemoryFault as error:
+            # recall_where is no capability of its own, what it filters by is;
+            # None: an operation that every backend owes
             declared = map(self.description.support.get, FILTERS if op == "recall_where" else (op,))
             if error.fault.kind == "refused" and any(each is None or each.supported for each in declared):
                 raise self._breach(op, f"refused although it is declared: {error.fault.message}") from None

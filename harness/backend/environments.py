@@ -132,6 +132,7 @@ def begin(spec: Spec) -> Future[Environment]:
         try:
             with SIDE_BY_SIDE:
                 found.set_result(_find_environment(spec))
+        # whoever waits for the future would wait for ever otherwise
         except BaseException as error:
             found.set_exception(error)
 
@@ -196,6 +197,7 @@ def provide(name: str, needed: tuple[str, ...], base: Interpreter, lock: str = "
             leftovers.remove(left)
         leftovers.remove(folder)
         draft = Path(tempfile.mkdtemp(prefix=f"{folder.name}.part-", dir=folder.parent))
+        # mkdtemp makes a folder for its owner alone
         draft.chmod(0o755)
         try:
             packages = _install(name, lock, draft, base)
@@ -213,6 +215,7 @@ def provide(name: str, needed: tuple[str, ...], base: Interpreter, lock: str = "
 
 def _use(found: Environment, name: str) -> Environment:
     """Nobody removes it as long as this process lives."""
+    # never closed: the lock has to last as long as the process
     held = os.open(found.folder / IN_USE, os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_SH)
     os.utime(held)
@@ -242,6 +245,7 @@ def _list_requirements(spec: Spec, packages: Sequence[str], base: Interpreter) -
     release, _ = split(spec.release)
     if first.startswith(npm.PREFIX):
         name, allowed = npm.read_requirement(first)
+        # a pre-release that is named is meant
         if not allowed.contains(release, prereleases=True):
             _fail(_name(spec), f"its adapter needs {first}; {releases.offer(first, base.path)}")
         return (f"{npm.PREFIX}{name}=={release}", *rest)
@@ -282,6 +286,7 @@ def _install(name: str, lock: str, draft: Path, base: Interpreter) -> tuple[str,
     (draft / LOCK).write_text(lock, encoding="utf-8")
     python = str(draft / "bin" / "python")
     try:
+        # relocatable, as the folder gets its name once it is whole
         uv.ask("venv", "--allow-existing", "--relocatable", "--no-project", "--python", base.path, str(draft))
         if npm.is_lock(lock):
             return npm.install(lock, draft)
@@ -346,6 +351,7 @@ def _find_kept(needed: Sequence[str], python: str) -> Environment | None:
 
 def _read(folder: Path) -> Environment | None:
     """None: there is none, or its interpreter or a package has gone: it is made anew."""
+    # locks and half-made parts lie beside the environments
     if folder.suffix or not (folder / "bin" / "python").exists():
         return None
     try:

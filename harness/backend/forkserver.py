@@ -105,6 +105,7 @@ def make_environment(home: Path) -> dict[str, str]:
         **kept,
         "HOME": str(home),
         "TMPDIR": str(home / "tmp"),
+        # HOME is another one there, and what the user has installed lies below the real one
         "PYTHONUSERBASE": site.getuserbase(),
         "COLDWARM_SERVERS": str(paths.SERVERS),
         "PYTHONHASHSEED": "0",
@@ -260,6 +261,7 @@ class Forked:
     def __init__(self, parent: ForkServer, pid: int) -> None:
         self._parent, self._pid = parent, pid
         self.returncode: int | None = None
+        # its id cannot be another's yet: the parent reaps it only when it is asked for the exit code
         self._fd = os.pidfd_open(pid)
 
     @property

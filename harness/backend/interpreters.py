@@ -90,6 +90,7 @@ def restore_interpreter(spec: Spec, python: str | None) -> Spec:
     if not python:
         raise RegistryError(f"backend '{spec.label}' ran in an interpreter of its own: name it again with -b")
     found = spec.model_copy(update={"python": python})
+    # with a dash behind both, so that 1.1 does not begin 1.10
     if not f"{spec.release}-".startswith(f"{_release(found)}-"):
         raise RegistryError(f"backend '{spec.label}': {python} has the release {_release(found)} now")
     return found

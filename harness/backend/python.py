@@ -53,9 +53,12 @@ def find(python: str) -> Interpreter:
     if not (command := shutil.which(place)):
         raise RegistryError(f"python={python}: no such interpreter")
     try:
+        # not resolved: only by its link is it the Python of a virtual environment;
+        # -I leaves out the working folder, and variables such as PYTHONPATH
         done = subprocess.run(
             [Path(command).absolute(), "-I", "-c", PROBE], capture_output=True, text=True, timeout=SECONDS, check=True
         )
+        # a .pth file or sitecustomize of its may print before
         facts = json.loads(done.stdout.splitlines()[-1])
         version, path = str(facts["version"]), str(facts["path"])
     except (OSError, subprocess.SubprocessError, ValueError, LookupError, TypeError):

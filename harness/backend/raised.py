@@ -54,6 +54,7 @@ def _replace_surrogates(text: str) -> str:
 
 def _list_causes(error: BaseException) -> Iterator[BaseException]:
     """What led to an error, the nearest first; of several at once, each."""
+    # by id: causes may lead in a circle, and comparing errors would run their own code
     found, seen = [error], {id(error)}
     while found:
         last = found.pop(0)

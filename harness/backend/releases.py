@@ -44,6 +44,7 @@ def descend(requirement: str, python: str, above: str = "", below: str = "") -> 
         yield from _descend_node(requirement, above, below)
         return
     own = Requirement(requirement)
+    # uv lists no releases: each is the newest below the last one
     while True:
         bounds = [f">{above}" if above else "", f"<{below}" if below else "", str(own.specifier)]
         newest = own.name + ",".join(filter(None, bounds))

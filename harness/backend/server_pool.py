@@ -33,6 +33,7 @@ class Services:
     @contextmanager
     def lent(self, adapter: str, python: str = sys.executable) -> Iterator[Service | None]:
         """The adapter's server for one trial, which has it alone; None if it needs none. It need not run yet."""
+        # held while the adapter is asked, or two trials would make two servers
         with self._lock:
             if (adapter, python) not in self._known:
                 self._known[adapter, python] = self._find(adapter, python)

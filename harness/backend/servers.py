@@ -225,6 +225,7 @@ class Service:
 
     def _start_all(self) -> None:
         """Every program in order, each after its setup. The first store is never played in: later ones are copies."""
+        # a new folder for each start: the logs of earlier ones stay
         self._root = next(each for at in count(1) if not (each := self._top / f"start-{at}").exists())
         self._first = self._root / "first"
         self._store = self._first
@@ -369,4 +370,5 @@ def _give(folder: Path) -> None:
     """The folder and all in it to the user of unprivileged programs, if we are root."""
     if os.geteuid() == 0:
         for each in (folder, *folder.rglob("*")):
+            # a link must not give away what lies elsewhere
             os.chown(each, NOBODY, NOBODY, follow_symlinks=False)

@@ -70,6 +70,7 @@ def find_modules(adapter: str, own: Path, python: str = sys.executable) -> Modul
         if _clear(place, own):
             direct.append(place)
         else:
+            # the first folder that has a name wins, as on any module path
             links = {entry.name: entry for entry in sorted(place.iterdir()) if _clear(entry, own)} | links
     links = {each.name: each for each in _find_here(adapter, links) if _clear(each, own)} | links
     links |= _find_lent(adapter, python)
@@ -182,6 +183,7 @@ def _stage(adapter: str, links: Mapping[str, Path]) -> Path:
                 shutil.copy2(path, draft / name)
             compileall.compile_dir(draft, quiet=2, stripdir=draft)  # once, as no child can write there
             for name, path in links.items():
+                # a copy of ours goes before a link of the same name
                 with suppress(FileExistsError):
                     (draft / name).symlink_to(path)
             draft.replace(target)

@@ -46,8 +46,10 @@ class Supervised:
                 stdout=log,
                 stderr=log,
                 pass_fds=(theirs.fileno(),),
+                # it works in the run's folder, from which no module of ours is found
                 env={**os.environ, "PYTHONPATH": str(paths.ROOT)},
                 cwd=root,
+                # Ctrl-C at the terminal is not for it: it ends with the line
                 start_new_session=True,
             )
         ours.settimeout(_ASK_SECONDS)

@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+# PR_SET_PDEATHSIG of linux/prctl.h
 PDEATHSIG = 1
 NOBODY = 65534
 """User and group of programs that refuse to run as root."""
@@ -94,6 +95,7 @@ class Supervisor:
     def look(self) -> dict[str, Any]:
         """The ids of those that run, and the most bytes that one of those that have ended held."""
         running = [kept.pid for kept in self._kept.values() if kept.code() is None]
+        # on Linux ru_maxrss is in kilobytes
         return {"pids": running, "held": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024}
 
     def end(self, name: str) -> int | None:
@@ -102,6 +104,7 @@ class Supervisor:
         return kept.end() if kept else None
 
     def end_all(self) -> None:
+        # a copy, as `end` takes each out
         for name in reversed(list(self._kept)):
             self.end(name)
 
@@ -136,6 +139,7 @@ def main(descriptor: int) -> None:
         signal.signal(each, lambda *_: None)  # the line says when it is over; what is started gets the defaults again
     supervisor = Supervisor()
     try:
+        # the parent may be gone when an answer is written
         with suppress(OSError), socket.socket(fileno=descriptor).makefile("rwb") as link:
             for line in link:
                 request = json.loads(line)

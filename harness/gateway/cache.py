@@ -61,6 +61,7 @@ class EmbeddingCache:
         if "" in texts:
             raise ValueError("an empty text has no embedding")
         keys = [self._key(text) for text in texts]
+        # without the lock: what is known is never taken away
         absent = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._memory}
         while absent:
             mine = self._claim(absent)
@@ -161,6 +162,7 @@ class _Store:
             filled = [(key, *row, _sum(key, *row)) for key, row in rows.items()]
             with link:  # one transaction
                 link.execute("BEGIN IMMEDIATE")
+                # another process may have stored the same text meanwhile
                 link.executemany("INSERT OR IGNORE INTO embedding VALUES (?, ?, ?, ?, ?)", filled)
 
         with self._lock:
@@ -207,6 +209,7 @@ class _Store:
         link.text_factory = bytes  # a damaged value must reach its checksum, whatever it looks like
         try:
             link.execute("PRAGMA journal_mode = WAL")
+            # what a power cut takes of it is embedded again
             link.execute("PRAGMA synchronous = NORMAL")
             link.execute(_TABLE)
         except sqlite3.Error:

@@ -51,6 +51,7 @@ def build_application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: 
 
     async def embeddings(request: Request) -> Response:
         meter = meter_of(request)
+        # before anything is awaited: a call counts where it arrived
         phase = meter.phase
         switched = meter.switched
         wanted = parse(await read_body(request), switched.dims if switched else cache.embedder.dims)
@@ -64,6 +65,7 @@ def build_application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: 
 
     async def completions(request: Request) -> Response:
         meter = meter_of(request)
+        # before anything is awaited: a call counts where it arrived
         phase = meter.phase
         if chat is None:
             raise Refused(404, "this run has no chat model", code="no_chat_model")
@@ -78,6 +80,7 @@ def build_application(cache: EmbeddingCache, meters: Mapping[str, Meter], chat: 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
+        # in the server's own loop, to which its connections belong
         if chat is not None:
             await chat.upstream.close()
 
@@ -118,6 +121,7 @@ def parse(body: bytes, dims: int) -> Wanted:
         raise Refused(400, "model must be a string", "model")
     if request.get("encoding_format") not in (None, "float", "base64"):
         raise Refused(400, "encoding_format must be float or base64", "encoding_format")
+    # without an embedder dims is 0, and the call is refused for want of one
     if dims and request.get("dimensions") not in (None, dims):
         raise Refused(400, f"dimensions must be {dims}, the width of the one model here", "dimensions")
     return Wanted(_read_texts(request.get("input")), request.get("encoding_format") == "base64")

@@ -127,6 +127,7 @@ class Meter:
         """An embeddings call is being answered; what raises in it leaves it without an answer."""
         with self._ended:
             self._under_way += 1
+        # counts as unanswered until the block has come to its end
         got = 1
         try:
             yield

@@ -29,6 +29,7 @@ class _Connection(HttpToolsProtocol):  # type: ignore[misc]  # it is not typed
     key = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:
+        # RLIM_INFINITY is -1: without a limit there is always room
         if len(self.connections) >= resource.getrlimit(resource.RLIMIT_NOFILE)[0] // _SHARE > 0:
             self._make_room()
         self.born = self.loop.time()
@@ -101,5 +102,6 @@ def serve(app: ASGIApp, listener: socket.socket, name: str) -> Server:
         time.sleep(0.002)
     if not server.started:
         raise OSError("the server thread ended")
+    # uvicorn's backlog is also how many connections asyncio takes at a stroke: here the queue alone is made longer
     listener.listen(_QUEUED)
     return Server(server, thread)

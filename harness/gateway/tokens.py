@@ -20,6 +20,7 @@ def count(text: str) -> int:
 
     The first call loads the tables (some 40 ms). Safe to call from any thread.
     """
+    # a digest, as thousands of long texts would stay in memory
     key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     tokens = _known.get(key)
     if tokens is None:

@@ -80,6 +80,7 @@ class Place:
 
     def holds_any(self, commits: Iterable[str]) -> bool:
         """Whether the repository has one of these commits; also if there are none. Raises PlaceError."""
+        # each becomes a word of a git command: an option must not pass for a commit
         asked = [*islice(filter(_COMMIT.fullmatch, dict.fromkeys(commits)), MOST)]
         if not asked:
             return True
@@ -123,6 +124,7 @@ def find_place(folder: Path) -> Place:
     done = _run(folder, "git", "rev-parse", "--show-toplevel")
     if done and done.returncode and _OUTSIDE not in done.stderr:
         here = Path(os.path.realpath(folder))
+        # lexists: a .git that leads nowhere is a repository, too, but a damaged one
         there = next((each for each in (here, *here.parents) if os.path.lexists(each / ".git")), None)
         if there or _NONE not in done.stderr:
             why = explain(done.stderr, done.returncode)
@@ -140,6 +142,7 @@ def _name_origin(top: Path) -> tuple[str, str] | None:
     """How a place calls it, and its host and path; None: it is on no server."""
     origin = _run_git(top, "remote", "get-url", "origin") or ""
     scheme, mark, rest = origin.partition("://")
+    # without a scheme it is ssh's short form, host:path
     found = _ORIGIN.fullmatch(rest if mark else origin.replace(":", "/", 1))
     if not found or not URL.fullmatch(origin) or origin.startswith("file:"):
         return None
@@ -181,8 +184,10 @@ def _read(done: subprocess.CompletedProcess[bytes] | None) -> str | None:
 
 def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[bytes] | None:
     """None: there is no such program, or it does not come to an end."""
+    # git sets such variables in its hooks, and would look at the repository that they name
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
+        # LC_ALL, as messages are compared; GIT_NO_LAZY_FETCH, as a partial clone would download what it lacks
         return subprocess.run(
             words, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False,
             env={**environment, "LC_ALL": "C", "GIT_NO_LAZY_FETCH": "1"},

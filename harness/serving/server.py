@@ -141,6 +141,7 @@ class MemoryTools:
             place = find_place(self._folder)
             if place.origin is None:
                 return place
+            # under the lock, as names take one call at a time
             return replace(place, repo=self._ask(lambda memory: self._find_name(memory, place)))
         except PlaceError as error:
             raise ToolError(str(error)) from None
@@ -232,4 +233,5 @@ def _escape(line: str) -> str:
 
 
 def _is_unseen(sign: str) -> bool:
+    # joiners are needed by some scripts and by emoji, and a tab harms nobody
     return unicodedata.category(sign) in ("Cc", "Cf", "Zl", "Zp") and sign not in "\t\u200c\u200d"

@@ -107,6 +107,7 @@ def open_store(spec: Spec, folder: Path, deadlines: Deadlines = DEADLINES) -> It
                         yield opened
                         opened.close()
                     finally:
+                        # still open only where something went wrong: nobody waits for it to close
                         opened.drop()
         except leftovers.InUse:
             raise StoreError(

@@ -55,6 +55,7 @@ class ChatClient:
     def __init__(self, url: str, key: str) -> None:
         import openai  # here, as it takes a second that no command line without a chat model should wait for
 
+        # the gateway is on the loopback: no proxy of the environment may stand between
         plain = openai.DefaultHttpxClient(timeout=SECONDS, trust_env=False)
         # The gateway tries again, and knows what must not be tried again.
         self._client = openai.OpenAI(base_url=url, api_key=key, max_retries=0, timeout=SECONDS, http_client=plain)
@@ -87,6 +88,7 @@ class ChatClient:
             "unread": spent.unread,
             "finish": str(found["choices"][0].get("finish_reason") or "") if message else "",
         }
+        # of the content alone: `read_text` of the message would add refusal and tool calls
         refusal, text = str(message.get("refusal") or ""), read_text({"content": message.get("content")})
         if refusal:
             return Reply("refused", refusal, "the model refused", **told)
@@ -111,5 +113,6 @@ def _fail(status: int, body: bytes) -> Reply:
     passing = document.get("passing") is True
     why += "; --resume plays it again" if passing else ""
     prompt, completion = read_usage(document.get("usage")) or (0, 0)  # what fails can cost
+    # the gateway answers 504 where the model was late
     ending: Ending = "empty" if error.get("code") == EMPTY else "timed-out" if status == 504 else "failed"
     return Reply(ending, why=why, prompt=prompt, completion=completion, passing=passing)

@@ -77,9 +77,11 @@ class Forwarder:
             headers={
                 "authorization": f"Bearer {key.strip()}",
                 "content-type": "application/json",
+                # the only one that is unpacked within bounds
                 "accept-encoding": "gzip",
             },
             timeout=httpx.Timeout(None, connect=_CONNECT),
+            # by itself httpx makes calls beyond 100 wait for another to end
             limits=httpx.Limits(max_connections=None),
         )
 
@@ -94,6 +96,7 @@ class Forwarder:
 
     async def complete(self, request: ChatRequest) -> Completion:
         deadline = _now() + self._timeout
+        # OpenAI refuses stream_options where nothing is streamed
         body = {key: value for key, value in request.body.items() if key not in ("stream", "stream_options")}
         response = await self._send("POST", "chat/completions", body, deadline)
         try:
@@ -106,6 +109,7 @@ class Forwarder:
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Chunk, None]:
         deadline = _now() + self._timeout
+        # always asked for, as the call is counted; who did not ask is not shown it
         body = {**request.body, "stream_options": {**(request.body.get("stream_options") or {}), "include_usage": True}}
         response = await self._send("POST", "chat/completions", body, deadline)
         assembly, done = Assembly(), False
@@ -125,6 +129,7 @@ class Forwarder:
                 yield chunk
             if done and assembly.silent:
                 raise self._fault(502, "answered without a choice", "no_choice")
+            # some servers send no [DONE]: a reason to stop is an end, too
             if not done and assembly.finish is None:
                 raise self._fault(502, "ended its stream before the answer was complete", "half_a_stream")
         except UpstreamFault as fault:
@@ -229,6 +234,7 @@ class Forwarder:
             if part is None:
                 return
             try:
+                # one byte more than is allowed shows that there is more; 0 would be no limit to zlib
                 part = unpacked.decompress(part, _MOST - size + 1) if unpacked else part
             except zlib.error:
                 raise self._fault(502, "answered what is not compressed as it says", "upstream_error") from None
@@ -291,6 +297,7 @@ class Forwarder:
             found = answer.get(name) if isinstance(answer, dict) else None
             if isinstance(found, str) and found.strip():
                 return self._line(found)
+            # FastAPI sends its complaints as a list
             first = found[0] if isinstance(found, list) and found else found
             if depth and isinstance(first, dict) and (told := self._describe(first, depth - 1)) != NO_REASON:
                 return told
@@ -319,6 +326,7 @@ def _wait(headers: Mapping[str, str]) -> float | None:
     """Seconds that Retry-After asks for, as a number or as a date; None if it asks for none that can be read."""
     given = headers.get("retry-after", "").strip()
     try:
+        # float() would take "inf" and "nan", too
         seconds = float(given) if given[:1].isdigit() else parsedate_to_datetime(given).timestamp() - time.time()
         return max(seconds, 0.0)
     except (ValueError, OverflowError):

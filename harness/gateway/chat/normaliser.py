@@ -58,6 +58,7 @@ class Normaliser:
 
     def __init__(self, keys: Sequence[str] = ()) -> None:
         known = [re.escape(key) for key in keys if key]
+        # secrets first: of alternatives at one place the first one matches
         kinds = {"secret": "|".join([*known, *SECRETS]), **_VOLATILE}
         self._secret = re.compile(kinds["secret"], re.DOTALL)
         self.pattern = re.compile("|".join(f"(?P<{kind}>{each})" for kind, each in kinds.items()), re.DOTALL)
@@ -78,6 +79,7 @@ class Normaliser:
                 values.append((found.lastgroup or "", found[0]))
                 return f"⟦{found.lastgroup}⟧"
 
+            # doubled, so that brackets of the text itself are no mark
             known = Masked(self.pattern.sub(noted, text.replace("⟦", "⟦⟦")), values)
             if len(text) > _LONG:
                 self._long = {} if len(self._long) >= _KEPT else self._long
@@ -101,6 +103,7 @@ class Normal:
         self._normaliser, self.ours = normaliser, request.ours
         self._values: dict[str, list[str]] = defaultdict(list)
         fields = {key: request.body[key] for key in sorted(request.body) if key not in IGNORED}
+        # a model's name may hold a date, which tells two models apart
         self.shown = {
             key: value if key == "model" else map_strings(value, self._plain) for key, value in fields.items()
         }

@@ -101,11 +101,14 @@ class Recordings:
         if not self._known:
             return _miss(f"{complaint}: the folder holds none")
         leaves = list(_list_leaves(normal.shown))
+        # autojunk would pass over values that occur often
         matcher = difflib.SequenceMatcher(autojunk=False)
+        # second, as the matcher keeps what it has worked out of that sequence alone
         matcher.set_seq2([value for _, value in leaves])
         best, nearest = -1.0, ""
         for name, found in self._known.items():
             matcher.set_seq1([value for _, value in _list_leaves(found["request"])])
+            # quick_ratio is cheap, and never below ratio
             if matcher.quick_ratio() > best and matcher.ratio() > best:
                 best, nearest = matcher.ratio(), name
         matcher.set_seq1([value for _, value in _list_leaves(self._known[nearest]["request"])])
@@ -136,6 +139,7 @@ class Replayer(Whole):
         normal = self._normaliser.request(request)
         answer = self._recordings.answer(normal)
         if answer is None:
+            # in a thread: a comparison with all recordings would hold up other calls
             raise await asyncio.to_thread(self._recordings.miss, normal)
         return answer
 

@@ -32,6 +32,7 @@ class ChatRoute:
     async def answer(self, body: bytes, meter: Meter, phase: str) -> Response:
         """Raises Refused. A fault that comes when a stream has begun ends it with an event that holds the error."""
         if meter.day is not None:
+            # what is no UTF-8 passes through unchanged, and is refused as any other body
             text = replace_today(body.decode("utf-8", "surrogateescape"), meter.day, meter.began)
             body = text.encode("utf-8", "surrogateescape")
         call = _ChatCall(wire.parse(body, ours=phase == READING), meter, self, phase)
@@ -46,6 +47,7 @@ class ChatRoute:
                     call.done(answer)
                     return Response(json.dumps(answer), media_type="application/json")
                 chunks = self.upstream.stream(call.asked)
+                # before the response begins: a refusal can still have its own status
                 first = await anext(chunks)
         except Refused as error:
             call.fail(error)
@@ -78,6 +80,7 @@ class _ChatCall:
 
     def _give_up(self, error: UpstreamFault) -> None:
         """A trial whose calls get no answer would wait for each of them, and is played again anyway."""
+        # a call that was not made says nothing of the endpoint
         self._route.silent += error.code != GIVEN_UP
         if self._route.silent >= MOST_SILENT and not self._meter.given_up:
             self._meter.given_up = f"{error.detail}; {self._route.silent} calls in a row got no answer"
@@ -102,6 +105,7 @@ async def _events(call: _ChatCall, first: Chunk, chunks: AsyncGenerator[Chunk, N
             chunk: Chunk | None = first
             while chunk is not None:
                 assembly.add(chunk)
+                # usage is asked of every upstream, and shown to who wants it
                 if chunk.get("choices") or call.asked.wants_usage:
                     yield _encode_event(chunk)
                 chunk = await anext(chunks, None)

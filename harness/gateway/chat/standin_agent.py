@@ -82,6 +82,7 @@ def find_step(body: Mapping[str, Any], find_job: FindJob, decide: Decide | None 
     if not tools:
         return None
     native = "tools" in body
+    # without tool calls results are user messages, the first of which is the task
     results = [read_text(each) for each in messages if each.get("role") == ("tool" if native else "user")][not native :]
     return _write(_choose_tool(job, tools, results, decide), native=native, number=len(results))
 
@@ -98,6 +99,7 @@ def find_choice(prompt: str, find_job: FindJob) -> str | None:
     fact the first telling note leads. None: the question is about no such decision that is known."""
     day, goal, questions = _DAY.search(prompt), _GOAL.search(prompt), _QUESTION.findall(prompt)[-1:]
     known = find_job(day[1], goal[1], None) if day and goal else None
+    # `questions` holds the last question, or nothing
     decision = next((each for each in known.job.decisions if [each.question] == questions), None) if known else None
     if known is None or decision is None or not decision.in_code:
         return None

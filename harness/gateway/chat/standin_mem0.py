@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+# no DOTALL: both lists are JSON on one line, while messages may have any number
 _PROMPT = re.compile(
     r"## Recently Extracted Memories\n(?P<recent>\[.*\])\n\n"
     r"## Existing Memories\n(?P<existing>\[.*\])\n\n"
@@ -31,6 +32,7 @@ _SPAN = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”")
 _ITEM = re.compile(r"\s*(?:[-*•+]|\d{1,3}[.)])\s+")
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _END = re.compile(r"[.!?][\"')\]]*\s+(?=\S)")
+# a single capital before a full stop is an initial, but for the word I
 _SHORTENED = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|ca|mr|mrs|ms|dr|fig|(?-i:[A-HJ-Z]))\.$", re.IGNORECASE)
 _LEANS = re.compile(
     r"(?:it|its|it's|this|that|these|those|they|their|he|she|his|her|then|otherwise|instead|there|but|so|because)\b",
@@ -43,6 +45,7 @@ _PHATIC = re.compile(rf"(?:(?:{_GREETING}{_NAMED}|{_NODS})[\s,.!]*)+", re.IGNORE
 _ASKED = re.compile(r"(?:please )?(?:remember|note|keep in mind|for the record)(?: that\b|:|,)\s*", re.IGNORECASE)
 _I = r"(?:^|(?<=[,;:] )|(?<=and )|(?<=but )|(?<=that ))I"
 _MODAL = "was|had|did|can|could|will|would|shall|should|must|may|might|never|always"
+# in this order: each takes what those before it have left
 _FIRST = (
     (re.compile(rf"{_I}(?:'m| am)\b"), "User is"),
     (re.compile(rf"{_I}(?:'ve| have)\b"), "User has"),
@@ -112,6 +115,7 @@ def decide(prompt: Prompt) -> list[ExtractedMemory]:
             if plain and plain not in known:
                 known.add(plain)
                 own = _content(text)
+                # without words of its own it would be like every memory that has none
                 links = tuple(name for name, other in words.items() if own and 2 * len(own & other) >= len(own | other))
                 found.append(ExtractedMemory(text, role, links))
     return found

@@ -34,6 +34,7 @@ def decide(prompt: str) -> str:
         if text.endswith("?") or _SECRET.search(text):
             continue
         words = _list_words(text)
+        # a memory without words would be like every text
         near = [at for at, other in known.items() if other and 2 * len(words & other) >= len(other)]
         known = {at: other for at, other in known.items() if at not in near}
         memories.append({"text": text, "from": [int(number)], "replaces": near})

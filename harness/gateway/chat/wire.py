@@ -98,6 +98,7 @@ class ChatRequest:
     @property
     def limit(self) -> int | None:
         """The most tokens that the answer may have."""
+        # max_tokens is the older name
         given = self.body.get("max_completion_tokens") or self.body.get("max_tokens")
         return given if type(given) is int and given > 0 else None
 
@@ -183,6 +184,7 @@ def read_usage(usage: Any) -> tuple[int, int] | None:
     if not isinstance(usage, dict):
         return None
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    # not isinstance, by which True is an int
     if type(prompt) is not int or type(completion) is not int:
         return None
     return (prompt, completion) if 0 <= prompt <= MOST and 0 <= completion <= MOST else None
@@ -256,6 +258,7 @@ class Assembly:
         for key in ("id", "model"):
             if isinstance(chunk.get(key), str):
                 self.head.setdefault(key, chunk[key])
+        # where usage is asked for, all chunks but the last carry null
         self.usage = chunk.get("usage") or self.usage
         for choice in _list_objects(chunk.get("choices")):
             if isinstance(choice.get("finish_reason"), str):
