@@ -25,9 +25,11 @@ def collect(home: Path, file: str, notes: str) -> tuple[Mapping[str, bytes], int
     kept: dict[str, bytes] = {}
     room = BYTES
     for name in names[:FILES]:
+        # one byte more than there is room for, so that a larger file shows
         data = read_plain(home, name, room + 1)
         if data is not None and name == file:
             data = "".join(f"{line}\n" for line in list_added(notes, data.decode("utf-8", "replace"))).encode()
+        # `file` is a file again in the next job, so nothing can be put below it
         if data is not None and len(data) <= room and PurePosixPath(file) not in PurePosixPath(name).parents:
             kept[name] = data
             room -= len(data)

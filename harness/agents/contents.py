@@ -52,6 +52,7 @@ class Contents:
         )
 
     def write(self, answer: Completion) -> dict[str, Any]:
+        # without the calls, whose arguments read_text() takes for text
         text = wire.read_text({**wire.read_message(answer), "tool_calls": None})
         parts: list[dict[str, Any]] = [{"text": text}] if text else []
         parts += [
@@ -104,6 +105,7 @@ def _read_contents(contents: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
     for content in contents:
         parts = list_objects(content.get("parts"), "parts")
+        # results come first: in chat completions they follow right behind their calls
         for each in (_require_object(part, "functionResponse") for part in parts if "functionResponse" in part):
             result = _require_object(each, "response")
             text = result["output"] if isinstance(result.get("output"), str) else json.dumps(result)

@@ -92,6 +92,7 @@ class Conversation:
         """One call at a time. `named`: the model, where the request does not name it. Raises Refused."""
         with self._lock:
             if self.ended.is_set():
+                # 400 is a status after which programs do not try again
                 raise Refused(400, self.why, code="budget")
             request = self._write_request(asked.body)
             if (name := named or asked.model) != self.model:
@@ -138,10 +139,12 @@ class Conversation:
         new, met = [], Counter[str]()
         for message in messages:
             text = read_text(message)
+            # JSON may hold half of a character, which UTF-8 has not
             name = hashlib.sha256(
                 f"{message['role']} {message.get('tool_call_id')} {text}".encode("utf-8", "replace")
             ).hexdigest()
             met[name] += 1
+            # by number: a program sends all of the talk again, and may say the same twice
             if self._seen[name] >= met[name]:
                 continue
             self._seen[name] = met[name]
@@ -155,6 +158,7 @@ class Conversation:
     def _note_result(self, name: str, text: str) -> None:
         self.shown.append(text)
         if name in self._open:
+            # popped, as a program may give all of its calls one id
             step, at = self._open.pop(name)
             uses = list(self.calls[step].uses)
             uses[at] = uses[at].model_copy(update={"result": cut(text, WRITTEN)})
@@ -174,6 +178,7 @@ class Conversation:
                 )
             )
             if isinstance(each, dict):
+                # the step that is being logged: a later request brings the answer to the call
                 self._open[str(each.get("id"))] = (len(self.calls), at)
         self.completion += self.count(read_text(reply.message))
         outcome = "acted" if reply.ending == "answered" else reply.ending
@@ -231,6 +236,7 @@ def build_application(talk: Conversation) -> Starlette:
         said = await to_thread.run_sync(talk.answer, told.asked, named[1] if named else "", abandon_on_cancel=True)
         if not told.asked.stream:
             return JSONResponse(told.write(said))
+        # a stream in form only, as the answer is whole by then
         return Response("".join(told.stream(said)), media_type="text/event-stream")
 
     async def models(_: Request) -> Response:

@@ -38,9 +38,11 @@ def main(words: list[str]) -> int:
 
 def run(path: str, port: int, command: list[str]) -> int:
     """Runs a command: its exit code."""
+    # before the command starts, so that no call of it comes too early
     listener = socket.create_server(("127.0.0.1", port))
     threading.Thread(target=_accept, args=(listener, path), daemon=True).start()
     code = subprocess.call(command)
+    # as a shell tells of a signal
     return code if code >= 0 else 128 - code
 
 
@@ -56,8 +58,10 @@ def _pump(source: socket.socket, target: socket.socket) -> None:
     try:
         while part := source.recv(65536):
             target.sendall(part)
+        # the other direction may go on
         target.shutdown(socket.SHUT_WR)
     except OSError:
+        # so that the thread of the other direction ends, too
         for each in (source, target):
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
@@ -81,6 +85,7 @@ def serve(path: str) -> int:
     threading.Thread(target=send, daemon=True).start()
     while part := there.recv(65536):
         sys.stdout.buffer.write(part)
+        # a client waits for each answer
         sys.stdout.buffer.flush()
     return 0
 

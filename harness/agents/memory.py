@@ -82,6 +82,7 @@ class TrialMemory:
             except Refusal as refusal:
                 raise ToolError(str(refusal)) from None
             except Exception as error:
+                # raised again by the reader: here it would reach the program alone
                 self.lost = error
                 self.end("the memory has gone" if isinstance(error, StoreGone) else "the memory failed")
                 raise ToolError("the memory has gone") from None
@@ -107,6 +108,7 @@ def serve(memory: TrialMemory, path: Path) -> Iterator[None]:
         try:
             yield
         finally:
+            # wakes the thread in accept(), which a close alone does not
             with suppress(OSError):
                 listener.shutdown(socket.SHUT_RDWR)
             memory.close()
@@ -133,5 +135,6 @@ async def _run(server: MCPServer[None], link: socket.socket, memory: TrialMemory
     with link.makefile("w", encoding="utf-8") as out:
         async with stdio_server(lines, anyio.wrap_file(out)) as (read, write):
             memory.opened += 1
+            # run_stdio_async() of the server itself takes no other streams than its process's own
             plain = server._lowlevel_server
             await plain.run(read, write, plain.create_initialization_options())

@@ -55,6 +55,7 @@ class Messages:
         )
 
     def write(self, answer: Completion) -> dict[str, Any]:
+        # without the calls, whose arguments read_text() takes for text
         text = wire.read_text({**wire.read_message(answer), "tool_calls": None})
         content: list[dict[str, Any]] = [{"type": "text", "text": text}] if text else []
         content += [
@@ -62,6 +63,7 @@ class Messages:
             for identity, name, arguments in list_calls(answer)
         ]
         usage = answer.get("usage") or {}
+        # Anthropic counts cached tokens beside those of the input, chat completions among them
         cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
         return {
             "id": answer["id"], "type": "message", "role": "assistant", "model": answer["model"], "content": content,
@@ -82,6 +84,7 @@ def _read_message(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if isinstance(content, str):
         yield {"role": role, "content": content}
         return
+    # results come first: in chat completions they follow right behind their calls
     parts = list_objects(content, "content")
     for each in parts:
         if each.get("type") == "tool_result":

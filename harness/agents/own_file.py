@@ -22,6 +22,7 @@ def keep_added(toolbox: Toolbox, given: str, left: str) -> int:
     many lines it kept."""
     remember = toolbox.context.remember
     added = [line.strip().removeprefix("- ") for line in list_added(given, left)]
+    # remember() tells whether a line was kept, and True counts as 1
     return sum(remember(line[:LONGEST]) for line in added[:MOST]) if remember is not None else 0
 
 

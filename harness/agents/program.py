@@ -118,14 +118,17 @@ class Job:
             "TMPDIR": "/tmp" if contained else str(self.room),  # noqa: S108  a new one
             **{key: profiles.fill(text, values) for key, text in variables.items()},
         }  # fmt: skip
+        # -I and -S: no module of the tree or of a package stands in for one of the standard library
         inner = [sys.executable, "-I", "-S", str(sockets / _INSIDE.name), verb, str(sockets / MODEL), str(port)]
         prompt_file = self.room / "stdin"
         prompt_file.write_text(profiles.fill(self.profile.stdin, values), encoding="utf-8")
         with prompt_file.open("rb") as stdin:
+            # DATA, as Node reserves far more memory than it uses
             done = command.run(
                 [*self._wrap(), *command.hold("DATA"), *inner, *(profiles.fill(each, values) for each in words)],
                 self.tree, environment, self.profile.seconds, stdin=stdin, stop=stop,
             )  # fmt: skip
+        # what was ended on purpose says nothing of the container
         if contained and not (stop and stop.is_set()):
             bubblewrap.translate_exit(done.code, done.err)
         return done
@@ -134,6 +137,7 @@ class Job:
         """The transcript of a program that has ended, else what it printed."""
         if not self.profile.transcript:
             return done.out
+        # it is read from outside of the sandbox, where the folders have paths of their own
         values = {**self._list_values(HOME, self.home, 0), "tree": str(self.tree)}
         transcript = Path(profiles.fill(self.profile.transcript, values))
         return read_plain(transcript.parent, transcript.name) or done.out
@@ -149,6 +153,7 @@ class Job:
     def list_left(self) -> list[str]:
         """Names of files in its home that it was not given, but for its auto memory, which later jobs see."""
         given = {name for each in self._list_settings() for name in each.files} | {"bin/memory"}
+        # one byte more, so that a file that was added to shows
         given |= {name for name, data in self.given.items() if read_plain(self.home, name, len(data) + 1) == data}
         auto = self.auto.folder if self.auto else None
         names = list_files(self.home)

@@ -98,6 +98,7 @@ class AgentReader:
         """What decides how a program is played, beside this file. Raises ProfileError."""
         ours = sorted(Path(__file__).parent.glob("*.py"))
         name, release, _ = selection.parse(word)
+        # for its errors alone: what counts are the bytes of its file
         profile.read(name, release)
         return selection.locate(name).read_bytes() + b"".join(each.read_bytes() for each in ours)
 
@@ -114,6 +115,7 @@ class AgentReader:
         return profile.read(name, release).label
 
     def work(self, job: Job, context: Context, ask: AskMemory) -> Outcome:
+        # closed at once: a generator that is left alone keeps its desk until it is collected
         with closing(self.work_until_green(job, context, ask)) as rounds:
             return next(rounds)
 
@@ -152,12 +154,14 @@ class AgentReader:
                 if warm:
                     served.enter_context(memory.serve(own, runs.sockets / program.MEMORY))
                 finished = runs.run(talk.ended)
+            # the fault is the memory's, not the program's
             if own.lost is not None:
                 raise own.lost
             transcript = runs.read_transcript(finished)
             printed = runs.tell(transcript, finished)
             printed = "\n".join([printed, *self._keep_written(runs, toolbox, notes)])
             last = self._tell_end(finished, talk, own if warm else None, printed)
+            # a later round goes on in this tree, so a copy of it is judged
             done = desk.finish() if context.rounds == 1 else desk.judge_copy()
         outcome = self._conclude(job, context, toolbox, talk, last, done, paid)
         return replace(outcome, printed=printed, told=read_usage(self._profile.usage, transcript), review=said)
@@ -165,6 +169,7 @@ class AgentReader:
     def _lay(self, notes: str, auto: AutoMemory | None, context: Context) -> Mapping[str, bytes]:
         """Its own memory, by paths below its home: the notes, and what it wrote itself in earlier jobs, behind them if
         it is the same file."""
+        # a copy, as the notes must not be carried
         given = dict(self._carried.get(find_owner(context), {})) if auto else {}
         if notes:
             given[self._file] = notes.encode() + given.get(self._file, b"")
@@ -228,6 +233,7 @@ def judge_end(finished: Finished, talk: Conversation, own: TrialMemory | None, u
     """A program that ended as it should has finished; what its model did of its own is a result, the rest a fault."""
     if finished.code == command.LATE:
         return End("timed-out", f"ended: {used.seconds} s are used up")
+    # before its exit code, which also tells of what ended it
     if talk.why:
         return End("acted", talk.why)
     if finished.code:

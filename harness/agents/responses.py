@@ -29,6 +29,7 @@ class Responses:
         told = given.get("instructions")
         system = [{"role": "system", "content": told}] if told else []
         tools = [part for each in list_objects(given.get("tools"), "tools") for part in self._read_tool(each)]
+        # without tools, chat completions refuse a choice of them
         choice = given.get("tool_choice")
         self.asked = parse(
             {
@@ -57,6 +58,7 @@ class Responses:
 
     def write(self, answer: Completion) -> dict[str, Any]:
         name, cut = answer["id"], answer["choices"][0]["finish_reason"] == "length"
+        # without the calls, whose arguments read_text() takes for text
         text = wire.read_text({**wire.read_message(answer), "tool_calls": None})
         part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
         said = {"type": "message", "id": f"{name}-m", "role": "assistant", "status": "completed", "content": [part]}

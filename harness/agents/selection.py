@@ -58,6 +58,7 @@ class Selection(NamedTuple):
 def parse(word: str) -> Selection:
     """Takes a word apart; ways stand in any order, and without one memory comes by tools."""
     parts = set[str]()
+    # from the end on, as a path may hold a plus of its own
     name, _, last = word.rpartition("+")
     while name and last in _PARTS:
         word, parts = name, parts.union(_PARTS[last])

@@ -100,6 +100,7 @@ def chain_changes(seen: Iterable[Seen | Renamed], times: Mapping[str, datetime])
         old, new, commit = each.shape.old, each.shape.new, each.commit
         chains = open_.setdefault(each.files[1], {})
         known = chains.get(f"{each.kind}\0{each.name}")
+        # a change in between that was not read, as a bot's, leaves a gap that no chain may bridge
         if known is None or known.stands[-1].value != old:
             first = Stand(commit.parent, times[commit.parent], each.files[0], each.lines[0], old)
             known = chains[f"{each.kind}\0{each.name}"] = Chain([], [first])
@@ -111,6 +112,7 @@ def chain_changes(seen: Iterable[Seen | Renamed], times: Mapping[str, datetime])
 def list_candidates(repo: Repo, chains: Sequence[Chain], reasons: Counter[str]) -> list[Candidate]:
     """Candidates whose newest value stands in one line of its file only; oldest first."""
     candidates = []
+    # all at once, as each call starts git anew
     texts = read_texts(repo, [(each.stands[-1].commit, each.stands[-1].path) for each in chains])
     for each, text in zip(chains, texts, strict=True):
         if text is None:
@@ -126,6 +128,7 @@ def list_candidates(repo: Repo, chains: Sequence[Chain], reasons: Counter[str]) 
 
 def _list_newest(candidates: Sequence[Candidate], reasons: Counter[str]) -> list[Candidate]:
     """The newest of the candidates that one question would ask for: it alone may be what holds now."""
+    # the oldest come first, so the newest of a key stays
     newest = {(each.file, each.what.casefold()): each for each in candidates}
     if len(newest) < len(candidates):
         reasons["what a later change is asked for by, too"] += len(candidates) - len(newest)
@@ -205,6 +208,7 @@ def _find_line(last: Seen, text: str, older: Sequence[str]) -> tuple[int, str, s
         if keyed and _stands_again(last, text.split("\n"), number):
             return "value of several things of one name"
         before, after = last.shape.before, row[len(start) :]
+        # `port = 80` begins `port = 8080`, too
         if after[:1].isalnum():
             return "value that is not in a line of its own"
     if not says_value_only(before, after, text, value, older):
@@ -238,12 +242,15 @@ def _is_declared(name: str, text: str) -> bool:
 def says_value_only(before: str, after: str, text: str, value: str, older: Iterable[str]) -> bool:
     """Whether the lines of a file say this value only; where nothing stands around it, none of the older ones."""
     found = list_values(before, after, text)
+    # with nothing around the value, every line of the file counts as one
     return found == {value} if before or after else value in found and found.isdisjoint(older)
 
 
 def list_values(before: str, after: str, text: str) -> set[str]:
     """What the lines of a file say between these two, as the check of a short decision reads it."""
+    # not splitlines(): the check takes lines as a file gives them, which do not end at a form feed
     rows = (row.strip() for row in text.removesuffix("\n").split("\n"))
+    # in a shorter row the end of `before` would be the begin of `after`, as one quote for two
     return {
         row[len(before) : len(row) - len(after)]
         for row in rows

@@ -75,7 +75,9 @@ _HOST = re.compile(
 )
 NUMBER = re.compile(r"-?(?:0[xX][\da-fA-F_]+|\d[\d_.]*)(?:\s*[*+<]{1,2}\s*\d[\d_.]*)*[LlFfDdUu]?")
 """One, or what is made of several."""
+# no leading zeros: int() of base 0 refuses them
 _INTEGER = re.compile(r"-?(?:0[xX](?:_?[\da-fA-F])+|0|[1-9](?:_?\d)*)")
+# up to version 8, Java's releases are called 1.5 to 1.8 as well
 _JAVA = re.compile(r"^1\.(?=[5-8]$)")
 _INDEX = re.compile(r"(?<=\w)(?:/index)?(?:\.[cm]?[jt]sx?)?$")
 BESIDE = 3
@@ -172,12 +174,14 @@ def _skip_writing(old: str, new: str) -> str | None:
         return "dashes"
     if _INDEX.sub("", old) == _INDEX.sub("", new):
         return "other way to name the same module"
+    # both ways, as the first of the two has to be the plain number
     if _is_same_number(old, new) or _is_same_number(new, old):
         return "another spelling of the number"
     if _is_list_that_grew(old, new):
         return "list that grew or shrank"
     if " " in old and _strip_manners(old) == _strip_manners(new):
         return "other way to say the same"
+    # only the new value: a placeholder that became a real one is a fact
     if _STANDS_FOR_ANY.search(new):
         return "placeholder"
     return _skip_form(old, new)
@@ -237,6 +241,7 @@ def _skip_meaning(old: str, new: str, what: str) -> str | None:
         return "link"
     if _PLACED.fullmatch(what):
         return "order"
+    # an edition, as of Rust, is a year that a project runs on
     if _YEAR.fullmatch(old) and _YEAR.fullmatch(new) and not versions.RUNTIME.search(what):
         return "date"
     if what == "__all__":
@@ -266,6 +271,7 @@ def skip_words(old: str, new: str) -> str | None:
 def is_mended(before: str, after: str) -> bool:
     """Whether one word, or one part of a path, is nearly what it was, and no number changed."""
     old, new = before.lower().split("/"), after.lower().split("/")
+    # not strict, as parts of another number are refused below
     differ = [(a, b) for a, b in zip(old, new, strict=False) if a != b]
     if len(old) != len(new) or len(differ) != 1 or any(map(str.isdigit, "".join(differ[0]))):
         return False
@@ -287,6 +293,7 @@ def skip_secret(rows: Sequence[str], number: int, before: str, after: str, value
     for value in values:
         start, line = len(above) + 1, f"{before}{value}{after}"
         places = list_places(f"{above}\n{line}\n{below}")
+        # a secret in the lines around it alone does not count
         if any(begin < start + len(line) and end > start for begin, end in places):
             return "a secret"
     return None
@@ -333,6 +340,8 @@ def skip_section(section: str, key: str) -> str | None:
 def _plain(text: str) -> str:
     if text[:1] in ("[", "("):  # a list and a tuple of the same
         text = text.strip("[]() ").rstrip(",")
+    # Cargo's `dep:x`, npm's `x@latest` and `npm run-script` say the same as their short forms
     text = re.sub(r"\bdep:(?=\w)|(?<=\w)@latest\b|(?<=\brun)-script\b", "", text)
     text = text.replace("127.0.0.1", "localhost")
+    # a path of Windows, escaped or not, is the same as with slashes
     return re.sub(r"[\s\"'`]", "", re.sub(r"\\+", "/", text)).casefold()

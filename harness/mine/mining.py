@@ -116,6 +116,7 @@ def search(
             reasons[reason] += 1
         else:
             found.append(each)
+    # the name of a clone does not depend on a commit
     tellings = find_tellings(found, recorded.list_spoken(Clone(location, "").name)) if recorded else {}
     if recorded:
         reasons[UNTOLD] += len(found) - len(tellings)
@@ -186,6 +187,7 @@ def write(
         stories = [judge.judge(mined.repo, each) for each in stories]
     try:
         folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+        # beside the folder: a rename works within one file system only
         draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.absolute().parent))
     except OSError as error:
         refuse(folder, error)
@@ -199,8 +201,10 @@ def write(
         (draft / REPORT).write_text(
             json.dumps(_report(mined, sound, seed, reasons), indent=1, ensure_ascii=False) + "\n"
         )
+        # mkdtemp lets in nobody but its owner
         draft.chmod(0o755)
         if folder.exists():
+            # fails if somebody filled it meanwhile
             folder.rmdir()
         draft.rename(folder)
     except OSError as error:
@@ -220,6 +224,7 @@ def list_stories(mined: Mined, amount: int, seed: int, reasons: Counter[str]) ->
     """Up to `amount` stories. Of a group of which too few hold, these get another chance beside other ones."""
     mined_stories, remaining = list[MinedStory](), list(mined.candidates)
     for turn in range(DRAWS):
+        # another seed each turn, or the same groups would be drawn again
         for group in stories.draw(mined.repo, remaining, amount - len(mined_stories), f"{seed} {turn}"):
             try:
                 story = stories.write(

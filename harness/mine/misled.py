@@ -47,9 +47,11 @@ def _count(repo: Repo, candidate: Candidate) -> int | None:
         or run_git("grep", "-q", "-I", "-F", "-e", gone, corrected.hash, "--", *_OTHERS, at=repo.path).returncode == 0
     ):
         return None
+    # neither a textconv nor a diff program: nothing that a repository configures may run
     log = run_git("log", "-1", "--first-parent", "--diff-merges=first-parent", "--no-patch", "--format=%ct",
                f"-S{gone}", "--no-textconv", "--no-ext-diff", corrected.hash, "--", *_OTHERS, at=repo.path)  # fmt: skip
     when = log.stdout.decode().strip()
+    # the clocks of committers run back
     return max(0, int(corrected.at.timestamp()) - int(when)) // _DAY if when.isdecimal() else None
 
 

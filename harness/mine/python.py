@@ -31,11 +31,13 @@ class Literal(NamedTuple):
 def list_literals(text: str) -> Mapping[str, Literal]:
     """Qualified name -> value. ValueError: it is no Python of today."""
     with warnings.catch_warnings():
+        # the parser warns of what it finds odd, as a backslash that escapes nothing, in somebody else's file
         warnings.simplefilter("ignore")
         try:
             tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise ValueError(str(error)) from None
+    # not splitlines(): that also ends lines at form feeds, where ast counts none
     lines = text.split("\n")
     found: dict[str, Literal] = {}
     for name, kind, key, owner, node in _walk(tree, ""):
@@ -52,8 +54,11 @@ def _walk(node: ast.AST, within: str) -> Iterator[tuple[str, ChangeKind, str, st
         elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             known = child.args
             plain = [*known.posonlyargs, *known.args]
+            # defaults belong to the last of the arguments
             pairs = [*zip(plain[len(plain) - len(known.defaults) :], known.defaults, strict=True)]
+            # ast has None where a keyword-only argument has no default
             pairs += [(arg, each) for arg, each in zip(known.kwonlyargs, known.kw_defaults, strict=True) if each]
+            # what is called is the class, not its __init__
             owner = within.split(".")[-2] if child.name == "__init__" and within else child.name
             for arg, default in pairs:
                 yield f"{within}{child.name}({arg.arg})", "default", arg.arg, owner, default
@@ -71,6 +76,7 @@ def _read(lines: list[str], kind: ChangeKind, key: str, owner: str, node: ast.ex
             return None
     if node.end_lineno != node.lineno or node.end_col_offset is None:
         return None
+    # ast counts bytes of UTF-8 in a line, not characters
     row = lines[node.lineno - 1].encode()
     start, end = node.col_offset, node.end_col_offset
     if row[start : start + 1] == row[end - 1 : end] and row[start : start + 1] in b"\"'" and end - start > 2:

@@ -40,6 +40,7 @@ COMMITS = 3000
 """First-parent commits of the longest range that is read."""
 MOMENTS = 32
 """Commits of a range at which it is tried how many values were other ones."""
+# no str.format: TOML is full of braces
 STORY = Template("""\
 # What changed in $repository from $between, as a first story of your own. It holds as it is: change the
 # words, take out what nobody would ask, and uncomment what no commit can know (#~). docs/scenarios.md explains it.
@@ -118,6 +119,7 @@ def write(name: str, suite: Path, repository: str, between: str, cache: Path) ->
     location = locate(repository, Path.cwd())
     start, end = _find_ends(location, between)
     repo = build(Clone(location, end), cache)
+    # this history holds only what leads to its end
     if start == end or start not in repo.history.parents:
         raise MineError(f"{between}: {end[:HASH]} does not come after {start[:HASH]}; write the older commit first")
     commits = list_commits(repo, COMMITS, start)
@@ -142,6 +144,7 @@ def write(name: str, suite: Path, repository: str, between: str, cache: Path) ->
 
 def _find_ends(location: str, between: str) -> tuple[str, str]:
     start, dots, end = between.partition("..")
+    # to git, A...B is another kind of range
     if not (start and dots) or end.startswith("."):
         raise MineError(f"{between}: is no range of commits; write OLDER..NEWER, as in v1.0..HEAD or HEAD~50..HEAD")
     return find_commit(location, start), find_commit(location, end or "HEAD")
@@ -166,6 +169,7 @@ def _choose(
     for each in sorted(sound, key=lambda each: (each.changed, each.id), reverse=True):
         ranked.append((turns[each.kind], KINDS.index(each.kind), each))
         turns[each.kind] += 1
+    # ranks alone: candidates have no order
     return [each for *_, each in sorted(ranked, key=lambda one: one[:2])]
 
 
@@ -173,6 +177,7 @@ def _list_held(repo: Repo, candidates: Sequence[Candidate], moment: Commit) -> l
     """Candidates with another value at a commit than now, from there on, without what was in between."""
     then = [(each, _find_stand(each, moment)) for each in candidates]
     earlier = [(each, stand) for each, stand in then if stand is not each.stands[-1]]
+    # in pairs: the commit where the value is cited, and the moment
     places = [(commit, stand.path) for _, stand in earlier for commit in (stand.commit, moment.hash)]
     texts = read_texts(repo, places)
     found = []
@@ -205,6 +210,7 @@ def _find_wrong(repo: Repo, file: Path, text: str, chains: Sequence[Chained]) ->
     try:
         scenario = Scenario.model_validate({**short.expand(data), "id": f"{data['kind']}/{file.stem}"})
     except ValidationError:
+        # the error names no chain: the last one goes, and the others are tried again
         return {chains[-1].name}
     wrong = stories.find_wrong(repo, scenario, chains)
     if not wrong:
@@ -212,6 +218,7 @@ def _find_wrong(repo: Repo, file: Path, text: str, chains: Sequence[Chained]) ->
         job_checks.try_out(proof, WorkTrees())
         keys = [each.key.split(".") for each in proof.breaches]
         wrong = {each.name for each in chains if any(each.name in key for key in keys)}
+        # a breach that names no chain must not pass for none
         wrong |= {chains[-1].name} if keys and not wrong else set()
     return wrong
 

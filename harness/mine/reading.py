@@ -27,6 +27,7 @@ def list_read(repo: Repo, candidates: Iterable[Candidate], reasons: Counter[str]
     files = _count_files(repo, set(own.values()))
     remaining = []
     for each in found:
+        # one with no count is kept: nothing in the repository has to read it
         counts = files.get(own[each.id], Counter()) if each.id in own else Counter[str]()
         if counts.total() == 1:
             reasons["value that nothing reads"] += 1
@@ -48,6 +49,7 @@ def _count_files(repo: Repo, names: Collection[str]) -> dict[str, Counter[str]]:
     counts: dict[str, Counter[str]] = {}
     if not names:
         return counts
+    # -z, as a path may hold a colon; no textconv, as nothing that a repository configures may run
     output = run_git("grep", "-I", "-o", "-w", "-F", "-z", "--no-textconv", "-f", "-", repo.history.commits[-1], "--",
                    at=repo.path, stdin="".join(f"{name}\n" for name in sorted(names)).encode())  # fmt: skip
     for row in output.stdout.decode("utf-8", "replace").split("\n"):

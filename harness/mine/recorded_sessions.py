@@ -93,6 +93,7 @@ class StorySessions:
         for name, fact in zip(story.used, oldest, strict=True):
             self._hear(by_id[name], fact, scenario, heard)
         data = _move(story.data, heard)
+        # the dates of facts decide what a message tells, and those that moved have other ones now
         own_scenario = Scenario.model_validate({**short.expand(data), "id": scenario.id})
         transcripts = {each.name: _anchor(own_scenario, each) for each in heard.values()}
         for session in data["sessions"]:
@@ -118,18 +119,21 @@ class StorySessions:
                 continue
             if known is None:
                 name = f"{RECORDED}{telling.session}"
+                # a name that is cut is numbered, as two long ones may begin alike
                 name = (
                     name
                     if len(name) <= _LONGEST
                     else f"{RECORDED}{len(heard)}-{telling.session}"[:_LONGEST].rstrip("-")
                 )
                 known = heard[telling.session] = _Heard(name, at, commit, messages)
+            # a session stands at one time in a story, so at the last of what it tells
             known.at, known.commit = max(at, known.at), commit
             known.told[fact.id], known.sources[fact.id] = numbers, source
             return
 
     def _find_commit(self, at: datetime) -> str | None:
         """The newest that there was at that time."""
+        # list_commits makes each commit later than the one before, whatever the clocks said
         place = bisect.bisect_right(self._commits, at, key=lambda each: each.at)
         return self._commits[place - 1].hash if place else None
 

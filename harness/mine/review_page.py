@@ -74,6 +74,7 @@ def read(file: Path) -> dict[str, Judgement]:
             raise ValueError
     except DocumentError as error:
         raise MineError(f"{file}: is no file that a page of `coldwarm mine --review` saved: {error}") from None
+    # JSON of another shape: no object, no such key, no names in it
     except (ValueError, KeyError, TypeError, AttributeError):
         raise MineError(f"{file}: is no file that a page of `coldwarm mine --review` saved") from None
     return dict(candidates)
@@ -90,6 +91,7 @@ def write(mined: Mined, page: Path, decided: Mapping[str, Judgement]) -> None:
         .get_template("mine.html.j2")
         .render(
             style=style,
+            # the page's policy admits its own style and script by their digests, and no other
             style_hash=digest(style),
             script=script,
             script_hash=digest(script),
@@ -123,11 +125,13 @@ def _arrange(cards: Sequence[Card]) -> tuple[list[Card], list[Group]]:
             by_commit.setdefault(card.candidate.commits[-1].hash, []).append(card)
     for own in by_commit.values():
         own.sort(key=lambda card: (card.candidate.kind, card.candidate.file))
+    # the commit of a diff, whose subject shows no secret
     groups = [Group(own[0].diffs[-1].commit, tuple(own)) for own in by_commit.values()]
     return drawn, sorted(groups, key=lambda group: (group.commit.at, group.commit.hash), reverse=True)
 
 
 def _list_diffs(candidate: Candidate, texts: Mapping[tuple[str, str], str | None]) -> Iterator[Diff]:
+    # not strict, as stands are one more than commits
     for old, new, commit in zip(candidate.stands, candidate.stands[1:], candidate.commits, strict=False):
         before, after = (_list_around(texts[stand.commit, stand.path] or "", stand.line) for stand in (old, new))
         commit = replace(commit, subject=_hide(commit.subject))
@@ -145,6 +149,7 @@ def _hide(text: str) -> str:
     """The text without secrets, in as many lines."""
     shown = [*text]
     for begin, end in list_places(text):
+        # as many characters as before, so that the other places stay right
         shown[begin:end] = [letter if letter == "\n" else HIDDEN for letter in text[begin:end]]
     return "".join(shown)
 

@@ -190,6 +190,7 @@ def _match_dependency(path: str, row: str) -> re.Match[str] | None:
 
 @lru_cache(KNOWN)
 def _find_manifest(path: str) -> re.Pattern[str] | None:
+    # Gradle's files in Kotlin list packages as those in Groovy do
     file = PurePosixPath(path.removesuffix(".kts"))
     return _DEPENDENCY.get(file.name) or _DEPENDENCY.get(file.suffix)
 
@@ -206,6 +207,7 @@ def find_dependencies(path: str, rows: Sequence[str], number: int) -> str:
 def _find_around(kind: ChangeKind, key: str, old: str, new: str, a: re.Match[str], b: re.Match[str]) -> Shape | None:
     """Quotes around a value belong to the line."""
     (start, end), (first, last) = _unquote(a), _unquote(b)
+    # indentation and quotes may change together with a value
     if old[:start].strip(" \t\"'") != new[:first].strip(" \t\"'"):
         return None
     return Shape(kind, key, new[:first].lstrip(), new[last:].rstrip(), old[start:end], new[first:last])
@@ -226,6 +228,7 @@ def _find_setting(form: str, old: str, new: str) -> Shape | None:
     nested = form in ("yaml", "json") and old[: len(old) - len(old.lstrip())] != new[: len(new) - len(new.lstrip())]
     if nested:  # another table has a key of this name
         return None
+    # ENV and ARG of a Dockerfile have their name in a group of its own
     key = b["key"] or b.groupdict().get("name") or ""
     if (a["key"] or a.groupdict().get("name")) != key or _OPENING.match(a["value"]) or _OPENING.match(b["value"]):
         return None
@@ -234,6 +237,7 @@ def _find_setting(form: str, old: str, new: str) -> Shape | None:
 
 def _find_constant(old: str, new: str) -> Shape | None:
     a, b = _CONSTANT.fullmatch(old), _CONSTANT.fullmatch(new)
+    # capitals within the value declare nothing
     if not (a and b and a["key"] == b["key"] and _DECLARED.search(new[: b.start("value")])):
         return None
     return _find_around("constant", b["key"], old, new, a, b)
@@ -257,6 +261,7 @@ def _find_substitution(form: str, old: str, new: str) -> Shape | None:
     if old[: x.start()] != before or old[x.end() :] != after:
         return None
     left, right = x[0], y[0]
+    # the end of a sentence is no part of its last word
     while left and right and left[-1] == right[-1] and left[-1] in ".:!?":
         left, right, after = left[:-1], right[:-1], left[-1] + after
     kind = _name_kind(form, old, new, left, right)
@@ -269,6 +274,7 @@ def _find_span(old: str, new: str) -> Shape | None:
     """Of several words in code marks, all of them, as the part that stayed is the same thing's."""
     a, b = old.split("`"), new.split("`")
     differ = [at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y]
+    # odd parts stand in code marks, but for one at the end, whose mark is never closed
     if len(a) != len(b) or len(differ) != 1 or differ[0] % 2 == 0 or differ[0] == len(a) - 1:
         return None
     at = differ[0]

@@ -88,6 +88,7 @@ def draw(repo: Repo, candidates: Sequence[Candidate], amount: int, seed: str) ->
     for each in _thin(candidates, rolled):
         kinds.setdefault(each.kind, {}).setdefault(each.folder, []).append(each)
     turns = [list(_take_turns([some for _, some in sorted(own.items())], rolled)) for _, own in sorted(kinds.items())]
+    # a stable sort: candidates of one rank stay in turns
     ordered = sorted(_take_turns(turns, rolled), key=lambda each: -each.rank)
     chosen = sorted(ordered[: amount * size], key=lambda each: (each.changed, each.id))
     groups = list[list[Candidate]]()
@@ -118,6 +119,7 @@ def _list_causes(candidate: Candidate) -> set[str]:
     mechanical change, however many files and commits it takes."""
     values = [each.value for each in candidate.stands[-STANDS:]]
     steps = {"\0".join([candidate.key, *step]) for step in itertools.pairwise(values)}
+    # one commit fewer than stands
     return {each.hash for each in candidate.commits[-STANDS + 1 :]} | steps
 
 
@@ -132,6 +134,7 @@ def _thin(candidates: Iterable[Candidate], rolled: random.Random) -> Iterator[Ca
         for each in some:
             turns.append((-each.rank, seen[each.kind], each))
             seen[each.kind] += 1
+        # turns alone: candidates have no order
         yield from (each for _, _, each in sorted(turns, key=lambda turn: turn[:2])[:OF_ONE])
 
 
@@ -183,6 +186,7 @@ def write(
             return fallen
         wrong = find_wrong(repo, scenario, chains)
         if not wrong:
+            # the first of the rest is asked for as unknown, so no sentence may tell it
             others = list(_list_others(scenario, rest[1:], rolled))
             return MinedStory(name, {**data, "others": others}, tuple(each.id for each in remaining))
         reasons["sentence that says otherwise as a run reads it"] += len(wrong)
@@ -210,6 +214,7 @@ def name_chains(candidates: Sequence[Candidate]) -> list[str]:
         words = re.findall(r"[a-z0-9]+", each.what.lower())
         name = "-".join(words)[:32].strip("-") or each.kind
         while name in names:
+            # no number: NAME-2 is the second fact of NAME
             name += "x"
         names.append(name)
     return names
@@ -345,6 +350,7 @@ def find_wrong(repo: Repo, scenario: Scenario, chains: Sequence[Chained]) -> set
     wrong: set[str] = set()
     for problem in problems:
         key = problem.split(": ")[0]
+        # letters, digits and hyphens alone stand in names, so nothing has to be escaped
         names = {
             each.name for each in chains if any(re.fullmatch(rf"{each.name}(?:-\d+)?", part) for part in key.split("."))
         }

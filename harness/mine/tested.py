@@ -38,6 +38,7 @@ class TestJudge:
 
     def judge(self, repo: Repo, story: MinedStory) -> MinedStory:
         """The story with `tests` in each decision that the command tells apart."""
+        # copies down to the sessions, so that the story itself stays as it was
         data = {**story.data, "sessions": [dict(each) for each in story.data["sessions"]]}
         for session in data["sessions"]:
             session["steps"] = [

@@ -42,6 +42,7 @@ def find_tellings(candidates: Sequence[Candidate], messages: Iterable[Spoken]) -
     found = defaultdict[str, dict[tuple[str, str], Telling]](dict)
     spans = [(each, *one) for each in candidates for one in itertools.pairwise(each.stands)]
     for message in messages:
+        # a quick look before holds(), which normalises the whole text each time
         folded = message.text.casefold()
         for each, stand, until in spans:
             # Since when the oldest value held is not known: the commit before its change is as far as one looked.

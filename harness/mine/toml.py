@@ -41,6 +41,7 @@ def write(value: Any) -> str:
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, str):
+        # TOML forbids DEL, which JSON leaves as it is
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{name} = {write(each)}" for name, each in value.items()) + " }"

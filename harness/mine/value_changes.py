@@ -79,6 +79,7 @@ def list_seen(repo: Repo, commits: Sequence[Commit], reasons: Counter[str]) -> I
 
 def _read_part(repo: GitFolder, commits: Sequence[Commit]) -> tuple[list[Seen | Renamed], Counter[str]]:
     reasons = Counter[str]()
+    # a list: a generator cannot be sent to another process
     return [*_list_changes(repo, commits, reasons)], reasons
 
 
@@ -91,6 +92,7 @@ def _list_changes(repo: GitFolder, commits: Sequence[Commit], reasons: Counter[s
 def _list_some(repo: GitFolder, changes: Sequence[Change], reasons: Counter[str]) -> Iterator[Seen | Renamed]:
     """Those of a few commits, whose Python files are read at once: git is started for each time of reading."""
     skipped = {change.commit.hash: exclusions.skip_commit(change) for change in changes}
+    # a dict keeps the order, and each place once
     places = {
         place: None for change in changes if not skipped[change.commit.hash]
         for file in _list_given(change) for place in _list_places(change, file)
@@ -114,6 +116,7 @@ def _list_lines(change: Change, reasons: Counter[str]) -> Iterator[Seen]:
         else:
             for hunk in file.hunks:
                 for old, new, shape in _pair(file.new, hunk):
+                    # a version alone in its file, as in .nvmrc, is what the project runs on, and no release of its own
                     whole = shapes.classify_file(file.new) == "whole"
                     what = shape.key or shape.before
                     reason = exclusions.skip_values(shape.old, shape.new, what, change.commit.subject, number=whole)
@@ -124,6 +127,7 @@ def _list_lines(change: Change, reasons: Counter[str]) -> Iterator[Seen]:
                         reasons[reason] += 1
                         continue
                     keyed = shape.key and shape.kind in ("setting", "constant", "record")
+                    # what follows a keyed value, as a comment, may change without it
                     name = shape.before if keyed else f"{shape.before}\0{shape.after}{_tell_program(shape)}"
                     yield Seen(change.commit, (file.old, file.new), (old.number, new.number), shape, name)
 
@@ -307,6 +311,7 @@ def _list_given_names(row: str) -> Iterator[tuple[str, str]]:
     at = 0
     while found := _GIVEN.search(row, at):
         yield found[1], found[2]
+        # not behind the value: a call in it names its arguments
         at = found.start(2)
 
 
@@ -318,6 +323,7 @@ def _compare_literals(
         was, now = old[name], new[name]
         if was.value == now.value:
             continue
+        # a number in quotes may be a version
         if reason := exclusions.skip_values(
             was.value,
             now.value,

@@ -161,6 +161,7 @@ def _name_function(path: PurePosixPath, called: str, before: str, after: str) ->
     """Names a function by what it takes, as no other word of its line is its own; only where others may call it."""
     words, taken = before.split(), re.match(r"(?:<[^>]*>)?\(([^()]*)\)", after)
     shown = path.suffix not in _SHOWN or _SHOWN[path.suffix].search(before)
+    # Go shows other packages only what begins with a capital
     private = called.startswith("_") or (path.suffix == ".go" and called[:1].islower())
     if private or not (shown and words and taken and words[-1] in _CALLABLE):
         return ""
@@ -235,6 +236,7 @@ def _list_above(rows: Sequence[str], number: int) -> Iterator[str]:
     for row in _list_outer(rows, number):
         key = _KEYED.match(row)
         called = key[2].strip(" '\"") if key and key[1] == "name" else ""
+        # nobody knows what a template puts in the place of `${`
         if called and "${" not in called:
             yield f"“{called}”"
         elif key and key[1] not in (*_EMPTY, "name"):
@@ -253,6 +255,7 @@ def _list_around(rows: Sequence[str], number: int) -> Iterator[str]:
 def _find_own_name(rows: Sequence[str], start: int, end: int) -> str:
     """What an element of several calls itself, by its first lines; else what it is."""
     found = (_OWN_NAME.match(row) for row in rows[start + 1 : end])
+    # the caller has matched this row, so it is never None
     return next((each[1] for each in found if each), _ELEMENT.match(rows[start])[1])  # type: ignore[index]
 
 

@@ -95,6 +95,7 @@ def _is_patch(old: str, new: str) -> bool:
 
 def is_counted(what: str, values: Sequence[str]) -> bool:
     """Whether something is numbered anew with each change, as a schema: three numbers in a row, one up each."""
+    # what a project runs on goes up by one as well
     if len(values) < 3 or not re.search("version|revision", what, re.IGNORECASE) or _RUNS.search(what):
         return False
     return all(a.isdecimal() and b.isdecimal() and int(b) - int(a) == 1 for a, b in itertools.pairwise(values))

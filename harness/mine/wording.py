@@ -30,6 +30,7 @@ class Wording(NamedTuple):
 
     def tell(self, value: str, path: str) -> dict[str, str]:
         """The sentence in the strata in which it does not follow from what the fact is of."""
+        # not format(): a value may hold braces
         plain, other = (each.replace("{value}", value) for each in (self.tells, self.says))
         return {"plain": f"{plain[0].upper()}{plain[1:]}{_place(path, plain)}.", "paraphrase": other}
 
@@ -91,6 +92,7 @@ _NOUNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )  # fmt: skip
 """What a key holds, by how it is called."""
+# a media type has a slash, too, and is no path
 _PATH = re.compile(r"(?!(?:application|audio|font|image|text|video)/[\w.+-]+$)\.{0,2}/?[\w.-]+(?:/[\w.*-]+)+/?")
 
 
@@ -98,10 +100,12 @@ def find(kind: ChangeKind, what: str, key: str, values: Sequence[str]) -> Wordin
     """None: nobody would ask for it so."""
     for pattern, wording in _NAMED:
         if found := pattern.fullmatch(what):
+            # the place of the value stays, for tell() to fill
             return Wording(*(text.format(*found.groups(), value="{value}") for text in wording))
     if _UNASKED.match(what):
         return None
     noun = next((noun for pattern, noun in _NOUNS if pattern.search(key)), "")
+    # a port without a digit is the name of a setting, such as `qos.port`
     if noun == "port" and not all(re.search(r"\d", value) for value in values):
         noun = ""
     if not noun and all(_PATH.fullmatch(value) for value in values):

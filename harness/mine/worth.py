@@ -95,6 +95,7 @@ def _is_own(file: str, key: str, before: str) -> bool:
 def _is_moved(old: str, new: str) -> bool:
     """Whether a module of the repository's own has another folder: by its name it is found all the same."""
     last = [re.split(r"[/.:]", each)[-1] for each in (old, new)]
+    # a path that begins with a dot lies within the repository
     return last[0] == last[1] or "." in (old[:1], new[:1]) or _find_root(old) == _find_root(new)
 
 

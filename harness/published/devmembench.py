@@ -37,6 +37,7 @@ def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
             if unit == "session"
             else {f"{name}:{n}": text for n, text in enumerate(messages, 1)}
         )
+        # turns have no times of their own: a second apart, they keep their order when they are sorted
         documents += [
             Document(name=each, session=name, at=(at + timedelta(seconds=seconds)).isoformat(), text=text)
             for seconds, (each, text) in enumerate(texts.items())
@@ -44,6 +45,7 @@ def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
     known = {each.session for each in documents}
     odd: Counter[str] = Counter({_ABSTAINS: 0, _UNKNOWN: 0})
     questions = tuple(_read_question(each, known, odd) for each in question_rows)
+    # times in UTC as ISO 8601 sort as texts
     haystack = Haystack(id="all", documents=tuple(sorted(documents, key=lambda each: each.at)), questions=questions)
     return PublishedSet(DEVMEMBENCH.name, unit, wording, hash_bytes(data + more), (haystack,), odd)
 

@@ -203,4 +203,5 @@ def _dump(value: Any) -> str:
 
 def _quote(text: str) -> str:
     """A string as TOML has it: JSON's escapes are a part of its own."""
+    # TOML forbids DEL, which JSON leaves as it is
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -39,6 +39,7 @@ def lay_hidden() -> None:
     ours, place = HERE / HIDDEN, TREE / HIDDEN
     if not ours.is_dir():
         return
+    # only the link itself goes: what it leads to is not the job's, and rmtree refuses it
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place)
     else:

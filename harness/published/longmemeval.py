@@ -41,6 +41,7 @@ def read(file: Path, unit: Unit, wording: Wording) -> PublishedSet:
 
 def _read_entry(entry: Shape, unit: Unit, wording: Wording, odd: Counter[str]) -> Haystack:
     name = entry["question_id"].text
+    # what stands before the colon of a turn's name is its session
     ids = [each.text.replace(":", "_") for each in entry["haystack_session_ids"]]
     dates = [each.take_date(_date, FORM) for each in entry["haystack_dates"]]
     sessions = list(entry["haystack_sessions"])
@@ -52,6 +53,7 @@ def _read_entry(entry: Shape, unit: Unit, wording: Wording, odd: Counter[str]) -
     for at, (session, when, session_turns) in sorted(
         enumerate(zip(ids, dates, sessions, strict=True)), key=_order_by_time
     ):
+        # a history may hold a session twice, and documents are told apart by their names
         place = session if ids.count(session) == 1 else f"{session}#{at}"
         messages = []
         for number, turn in enumerate(session_turns, 1):
@@ -85,6 +87,7 @@ def _read_entry(entry: Shape, unit: Unit, wording: Wording, odd: Counter[str]) -
 
 
 def _order_by_time(each: tuple[int, tuple[str, datetime, Shape]]) -> tuple[datetime, int]:
+    # the place breaks ties, as Shapes have no order
     return each[1][1], each[0]
 
 

@@ -40,6 +40,7 @@ class _Telling(NamedTuple):
 
 def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
     """Reads the folder that holds `dialogue_1.json` and so on, or of a file with a dialogue a row. Raises SetError."""
+    # by length first, as dialogue_10 comes after dialogue_9
     files = sorted(folder.glob("dialogue_*.json"), key=lambda file: (len(file.name), file.name))
     if folder.is_dir() and not files:
         raise SetError(f"{folder}: holds no dialogue_1.json; name the folder `dataset` of MemoryCode")

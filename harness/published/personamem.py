@@ -41,6 +41,7 @@ def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
         name = row["shared_context_id"]
         if name not in talks:
             raise SetError(f"{questions}: asks of {name}, which {contexts.name} does not hold")
+        # what is asked at one point of a talk shares a store, which holds the talk up to there
         groups.setdefault((name, _parse_number(questions, row, "end_index_in_shared_context")), []).append(row)
     odd: Counter[str] = Counter({_NOWHERE: 0})
     haystacks = tuple(

@@ -125,6 +125,7 @@ def play(data: PublishedSet, setting: Setting, k: int, folder: Path) -> list[Pat
     _try_out(setting, haystacks[0].documents[0])
     for haystack in haystacks:
         log = _name_log(folder / "logs", f"{setting.playable.spec.label}-{haystack.id}")
+        # embedded beforehand, so that no call's time includes it
         texts = [each.text for each in haystack.documents] + [each.text for each in haystack.questions]
         setting.children.warm(texts, setting.playable.spec.label)
         with Writer(log) as writer, setting.lend() as (store, _):
@@ -217,6 +218,7 @@ class _Asker(StoreSession[Handle]):
         hits, fault, took = self.ask(_recall(mutation.query, 1, when))
         if hits is None:
             return Changed(mutation=at, told="failed", fault=fault, took=took)
+        # a backend may bring more than it was asked for
         ids = [each.memory_id for each in hits[:1]]
         acks: Sequence[Ack] | None = ()
         if mutation.op == "supersede":
@@ -258,6 +260,7 @@ def read(log: Path) -> Answered:
     for event in events:
         if isinstance(event, Remembered) and event.acks is not None:
             acks = unpack(blobs, _ACKS, event.acks)
+            # not strict, as a backend may acknowledge fewer than it was told
             ids |= {
                 each: document.name for document, ack in zip(haystack.documents, acks, strict=False) for each in ack.ids
             }

@@ -57,6 +57,7 @@ def _parse_json(file: Path, data: bytes) -> list[Any]:
         try:
             whole = documents.parse_json(data)
         except DocumentError as error:
+            # what json says of a second value: then each line is one
             if "Extra data" not in str(error):
                 raise
             return [documents.parse_json(line) for line in data.split(b"\n") if line.strip()]
@@ -67,6 +68,7 @@ def _parse_json(file: Path, data: bytes) -> list[Any]:
 
 def _parse_csv(file: Path, data: bytes) -> list[Any]:
     try:
+        # -sig, as spreadsheets begin a file with a byte order mark
         return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline="")))
     except (ValueError, csv.Error) as error:
         raise SetError(f"{file}: is no table: {str(error).splitlines()[0]}") from None
@@ -89,6 +91,7 @@ def _read_parquet(file: Path) -> list[Any]:
 
 
 def _stream(datasets: Any, file: Path, cache: str) -> Iterator[Any]:
+    # data_files takes patterns, and a path may look like one
     name = glob.escape(str(file.absolute()))
     rows = datasets.load_dataset("parquet", data_files=name, split="train", streaming=True, cache_dir=cache)
     return map(_convert_value, rows)

@@ -138,6 +138,7 @@ class Format:
 
     def _choose(self, known: tuple[T, ...], wanted: str | None, what: str) -> T:
         for each in known:
+            # without a wish, the first is the usual one
             if wanted in (None, each):
                 return each
         raise SetError(f"{self.name}: {what} can be {' or '.join(map(str, known))}, not {wanted}")

@@ -124,6 +124,7 @@ class Baseline(Model):
         return self.model_copy(
             update={
                 "conditions": policies.hold(self.conditions),
+                # these name the cells of the policies that were primary
                 "entrants": tuple(each.model_copy(update={"cells": ()}) for each in self.entrants),
                 "rows": tuple(map(StoryRow.model_validate, rows)),
                 "trust": (),
@@ -141,6 +142,7 @@ def make_baseline(results: Results) -> Baseline:
         for name, measure in cell.measures.items()
         if name in results.trust_definitions and _has_direction(results, name)
     ]
+    # sorted, so that equal results have one digest
     trust.sort(key=lambda row: (row.backend, row.drill, row.measure))
     baseline = baseline.model_copy(update={"trust": tuple(trust), "contrasts": tuple(_list_contrasts(results))})
     return baseline.model_copy(update={"digest": find_digest(baseline)})
@@ -158,6 +160,7 @@ def _make_rows(results: Results, conditions: Conditions) -> Baseline:
     for cell in results.cells:
         if cell.backend in tested and is_headline(cell, conditions):
             own[cell.backend, cell.scenario].append(cell)
+    # a story that was not played has cells, and no digest
     digests = {cell.scenario: "" for cell in results.cells} | {story.id: story.digest for story in results.stories}
     stories = sorted(digests)
     return Baseline(
@@ -176,6 +179,7 @@ def _make_rows(results: Results, conditions: Conditions) -> Baseline:
         stories=tuple(StoredStory(id=name, digest=digests[name]) for name in stories),
         rows=tuple(
             _make_row(backend, name, [own[backend, story] for story in stories])
+            # a defaultdict keeps an empty list for each key that was only looked up
             for backend in sorted({backend for backend, _ in own if own[backend, _]})
             for name in sorted(results.definitions)
             if _has_direction(results, name)
@@ -243,6 +247,7 @@ def _point(measures: Sequence[Measure]) -> StoredValue:
     value = fmean(each.value for each in found)
     hits: list[float] = [each.hits for each in found if each.hits is not None]
     cases: list[int] = [each.of for each in found if each.of]
+    # where seeds have different numbers of cases, their sum is another share than their mean
     if len(hits) == len(cases) == len(found) and isclose(sum(hits) / sum(cases), value):
         return sum(hits), sum(cases)
     return value

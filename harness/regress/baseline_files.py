@@ -41,6 +41,7 @@ def _write_lines(part: Any) -> str:
 def _strip_value(part: Any) -> Any:
     """Counts without a decimal point, and nothing that is empty anyway."""
     if isinstance(part, dict):
+        # `is`, as 0 equals False and is a number to keep
         return {key: _strip_value(each) for key, each in part.items() if each is not False and each != {}}
     if isinstance(part, list):
         return [_strip_value(each) for each in part]

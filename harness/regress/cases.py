@@ -100,8 +100,10 @@ def compare_story(old: Archive, new: Archive, backend: str, measure: str, scenar
         records = old.record(cells[0].log), new.record(cells[1].log)
         if records[0] is None or records[1] is None:
             continue
+        # once more as a pair, so that mypy knows that both are there
         known = (records[0], records[1])
         cited = [_count_cited(record, cell, measure) for record, cell in zip(known, cells, strict=True)]
+        # dicts, as they keep the order of the receipts
         for key in (key for key in {**cited[0], **cited[1]} if cited[0].get(key) != cited[1].get(key)):
             then, now = (
                 _draw_side(record, cell, key, counted.get(key, 0), archive)
@@ -141,6 +143,7 @@ def _make_key(event: Event, place: places.Receipt) -> Key:
 
 def _draw_side(record: Record, cell: Cell, key: Key, cited: int, archive: Archive) -> Node:
     """One run's view of a case."""
+    # a Scanned names no memory itself: the key has it last
     memory = places.Receipt(0, memory=key[-1] or None)
     for line, event in enumerate(record.log.events, 1):
         own = _make_key(event, memory if isinstance(event, Scanned) else places.Receipt(line))
@@ -209,6 +212,7 @@ def compare_drill(old: Archive, new: Archive, cell: str, measure: str) -> Iterat
     both = old.transcript(cells[0].transcript), new.transcript(cells[1].transcript)
     if both[0] is None or both[1] is None:
         return
+    # once more as a pair, so that mypy knows that both are there
     known = (both[0], both[1])
     cited = [_list_places(each, own, measure) for each, own in zip(known, cells, strict=True)]
     for key in (key for key in {**cited[0], **cited[1]} if (key in cited[0]) != (key in cited[1])):
@@ -241,6 +245,7 @@ def _drill_key(event: Event, memory: str | None) -> Key:
 
 
 def _drill_side(transcript: Transcript, cell: TrustCell, key: Key, cited: bool, archive: Archive) -> Node:
+    # the key of a drill's case ends with the memory that it is about
     memory = key[-1] or None
     for line, event in enumerate(transcript.events, 1):
         if _drill_key(event, memory) == key:

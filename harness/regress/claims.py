@@ -63,6 +63,7 @@ class Claim(Model):
     @property
     def pair(self) -> tuple[str, str]:
         """The left and the right row, as comparisons have them."""
+        # the label of a row has a plus where `--backend` takes a comma
         row, than = ((name or "").replace(",", "+") for name in (self.row, self.than))
         return {"cold": COLD, "dump": DUMP, "writes": row, "pairs": than}[self.family], row
 
@@ -110,6 +111,7 @@ def judge(claims: tuple[Claim, ...], results: Results) -> tuple[ClaimVerdict, ..
 
 
 def _judge(results: Results, claims: tuple[Claim, ...]) -> Iterator[ClaimVerdict]:
+    # the id of a run begins with its day
     began = datetime.strptime(results.run.id[:8], "%Y%m%d").date()
     for claim in claims:
         comparison = _find(results, claim)

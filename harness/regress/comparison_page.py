@@ -164,6 +164,7 @@ def _write_verdict(changes: Sequence[Change], rows: Sequence[Row]) -> list[tuple
             )
         )
     if better := of("better"):
+        # the worst row stands first, so the best stands last
         many = words.format_count(len(better), "measure")
         sentences.append(("good", f"{many} got better, most of all {_tell_row(better[-1])}."))
     open_ = of("no-difference-shown")
@@ -219,6 +220,7 @@ def _measure_loss(change: Change) -> float:
     if change.difference is None:
         return 0.0
     unit = DEFINITIONS[change.measure].unit
+    # never 0, by which nothing can be divided
     whole = 1.0 if unit in ("proportion", "difference") else max(abs(change.old or 0.0), abs(change.new or 0.0), 1e-9)
     return -sign(change.measure) * change.difference / whole
 
@@ -290,6 +292,7 @@ def _list_moved(change: Change, old: Baseline, new: Baseline) -> Iterator[Moved]
         if a is not None and b is not None and a != b:
             ranked.append((sign(change.measure) * (b - a), scenario, then, now))
         elif a is not None and b is None and change.verdict == "vanished":
+            # a number that is gone is worse than any loss
             ranked.append((float("-inf"), scenario, then, now))
     unit = DEFINITIONS[change.measure].unit
     for gain, scenario, then, now in sorted(ranked, key=lambda each: each[:2])[:SCENARIOS]:
@@ -306,6 +309,7 @@ def _list_points(change: Change, old: Baseline, new: Baseline) -> Iterator[tuple
     digests = [{story.id: story.digest for story in side.stories} for side in (old, new)]
     for scenario in sorted(sides[0].keys() | sides[1].keys()):
         pair = [each.get(scenario, "") for each in digests]
+        # a run that did not play a story has no digest of it to differ by
         if "" in pair or pair[0] == pair[1]:
             yield scenario, sides[0].get(scenario), sides[1].get(scenario)
 

@@ -144,6 +144,7 @@ def _print_head(out: Console, line: str) -> None:
 
 
 def _say(out: Console, line: str, style: str = "") -> None:
+    # wrap() makes no line of an empty text; Text, as brackets in a name would be read as markup
     for part in textwrap.wrap(words.make_plain(line), out.width, subsequent_indent="  ", break_on_hyphens=False) or [
         ""
     ]:

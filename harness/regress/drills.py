@@ -181,8 +181,10 @@ def _judge_drawn(then: TrustRow, now: TrustRow, tested: Tested | None) -> tuple[
 def _find_fewest(tested: Tested, measure: str) -> str:
     """The smallest change for the worse that could have been shown from the old count on."""
     hits, of, _, now_of = tested.counts
+    # the worst that the new run could show, and what would be no change
     ends = (0, round(hits / of * now_of)) if sign(measure) > 0 else (now_of, round(hits / of * now_of))
     far, near = ends
+    # times the family, as Holm multiplies its smallest p
     if min(1.0, tested.family * stats.fisher(hits, of, far, now_of)) > ALPHA:
         return f"nothing: not even {far}/{now_of} after {hits}/{of}"
     while abs(far - near) > 1:  # p falls steadily with the distance

@@ -49,6 +49,7 @@ class Since:
 
     def __init__(self, before: Baseline, results: Results) -> None:
         self._before, self._results = before, results
+        # of this object alone: a cache on the method would keep every object alive
         self._compare = cache(self._compare_under)
 
     def compare(self, gate: Gate, backend: str) -> tuple[Against, Change | None]:
@@ -90,11 +91,13 @@ def _list_tested(results: Results, gate: Gate) -> list[str]:
     rows = {name for name, row in results.backends.items() if not row.control}
     drilled = {cell.backend for cell in results.trust if cell.backend not in results.backends} - {SOUND}
     absent = {each.backend for each in results.run.unplayed if not each.allowed}
+    # a gate that is judged for no row would pass by having no verdict
     return sorted(rows | drilled | absent) or ["*"]
 
 
 def _judge(name: str, placed: Placed, backend: str, results: Results, since: Since | None) -> GateVerdict:
     gate = placed.gate
+    # of several demands, the gravest finding stands for the gate
     finding = min(_list_findings(gate, backend, results, since), key=lambda each: RANK[each.verdict])
     word = {"held": "held", "broken": "broken", "not-measured": "not measured"}[finding.verdict]
     where = f"; see cell {finding.cells[0]}" if finding.cells and finding.verdict != "held" else ""
@@ -172,6 +175,7 @@ def _judge_bound(gate: Gate, figure: JudgedFigure, bound: Bound, sign: int) -> G
     pooled = figure.pooled
     if pooled is None:
         return GateFinding("not-measured", f"{gate.measure} {figure.missing}, {demand}")
+    # a number over the cells that came through must not hold for those that did not
     if pooled.value is None or pooled.failed or pooled.not_run or pooled.unsupported:
         missed = ", ".join(f"{words.format_count(n, 'cell')} {word}" for word, n in words.count_missed(pooled))
         why = f" ({pooled.reasons[0]})" if pooled.reasons else ""
@@ -181,6 +185,7 @@ def _judge_bound(gate: Gate, figure: JudgedFigure, bound: Bound, sign: int) -> G
     if isinstance(bound, str):
         if pooled.hits is None or not pooled.of:
             return GateFinding("not-measured", f"{sentence} is no count, {demand}")
+        # a count demands a share of cases, which the mean over scenarios is not
         value, cases = pooled.hits / pooled.of, int(bound.split()[-1])
         if pooled.of < cases:
             return GateFinding("not-measured", f"{sentence}: only {pooled.of} of {cases} cases counted, {demand}")
@@ -239,6 +244,7 @@ def _judge_margin(gate: Gate, margin: float, backend: str, results: Results, sin
         return GateFinding("not-measured", f"baseline {before.run} holds nothing under these policies: save it again")
     if change is None:
         return GateFinding("not-measured", f"{gate.measure} has no number in this run, nor in baseline {before.run}")
+    # first, as a regression stands before a number that is gone
     if change.difference is not None and _exceeds_margin(gate, margin, change):
         return GateFinding("broken", f"{_tell(change, before.run)}, {allowed}", change.broken)
     if change.vanished:

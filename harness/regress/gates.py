@@ -163,6 +163,7 @@ def _find_headers(text: str, gates: int) -> Iterator[int]:
     rows = text.splitlines()
     known = 0
     for number, row in enumerate(rows, 1):
+        # no other line begins a gate, and to parse up to each one would take the square of the file
         if not row.lstrip().startswith("[["):
             continue
         try:
@@ -194,6 +195,7 @@ def _parse_gate(table: Mapping[str, Any], text: str, line: int, name: str) -> Ga
         complaint = f"unknown key{f'; did you mean {near[0]}?' if near else ''}"
     else:
         complaint = one["msg"].removeprefix("Value error, ")
+    # ours are value errors; pydantic's own speak of one member of a union only
     if key in EXPECTED and one["type"] != "value_error":
         complaint = EXPECTED[key]
     raise RegressError(f"{name}:{where}: {f'{key}: ' if key else ''}{complaint[:1].lower()}{complaint[1:]}")

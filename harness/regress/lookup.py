@@ -19,6 +19,7 @@ def find_cells(results: Results, where: Mapping[str, object]) -> list[AnyCell]:
     fields = {*Cell.model_fields, *TrustCell.model_fields}
     if unknown := sorted(where.keys() - fields):
         raise LookupError(f"a cell has no field {', '.join(unknown)}; it has {', '.join(sorted(fields))}")
+    # `...` stands for a field that is not there, as None is the cold arm's backend
     cells = [cell for cell in every if all(getattr(cell, key, ...) == value for key, value in where.items())]
     if not cells:
         missing = [f"{each.backend} could not run: {each.reason}" for each in results.run.unplayed]
@@ -59,6 +60,7 @@ def measure(results: Results, name: str, where: Mapping[str, object]) -> Measure
     stories = [cell for cell in cells if isinstance(cell, Cell)]
     first = _find_number(name, stories, where)
     pool = pool_cells(name, stories)
+    # a single cell keeps its own interval and receipts
     if len(stories) == 1 or pool.value is None:
         return first
     return Measured(

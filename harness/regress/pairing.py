@@ -154,7 +154,9 @@ def _compare_stories(old: Baseline, new: Baseline) -> Iterator[Change]:
     for measure in sorted(families):
         formula_change = compare_formulas(measure, old, new)
         family = [each for each in families[measure] if each.says_something]
+        # what cannot be compared counts in no adjustment of p
         tested = [each for each in family if each.pairs and not each.bound and not formula_change]
+        # a whole family at once, which is much faster than row by row
         raw = stats.sign_flips(each.differences for each in tested)
         outcomes = map(Tested, raw, stats.holm(raw), stats.holm_levels(raw))
         by_backend = {each.backend: own for each, own in zip(tested, outcomes, strict=True)}
@@ -169,6 +171,7 @@ def _digest_cells(side: Baseline) -> dict[tuple[str, str], tuple[str, ...]]:
     return {
         (each.backend, story.id): own
         for each in side.entrants
+        # not strict: an entrant under other policies than the primary ones has no cells
         for story, own in zip(side.stories, each.cells, strict=False)
         if own
     }
@@ -219,6 +222,7 @@ def _change(
     def of(stories: Iterable[str]) -> tuple[str, ...]:
         return tuple(cell for story in stories for cell in cells.get((paired.backend, story), ()))
 
+    # zip() of no pairs gives no sides
     sides = list(zip(*paired.pairs.values(), strict=True)) or [(), ()]
     old, new = ([_read_number(point) for point in side] for side in sides)
     differences = dict(zip(paired.pairs, paired.differences, strict=True))

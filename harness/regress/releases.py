@@ -54,6 +54,7 @@ def _read_release(label: str) -> tuple[Version, str]:
     """What releases are ordered by; one that is no version stands first."""
     release = RELEASE.search(label)
     try:
+        # the label, too, as 1.0 and 1.0.0 are equal versions
         return Version(release[0][1:] if release else "0"), label
     except InvalidVersion:
         return Version("0"), label
@@ -91,6 +92,7 @@ class Reading:
         if self.value is None:
             same_words = [each.word for each in (other, than)].count(self.word)
             return None if same_words != 1 else self.word == other.word
+        # a number is on one side at the most: on neither, it is like neither
         if other.value is None or than.value is None:
             return None if other.value is than.value else other.value is not None
         return abs(self.value - other.value) < abs(self.value - than.value)

@@ -71,6 +71,7 @@ class Trend:
     def top(self) -> float:
         """The upper end of the scale; the lower one is none."""
         share = DEFINITIONS[self.measure].unit == "proportion"
+        # or 1.0: points are divided by it
         return 1.0 if share else max((p.value or 0.0 for line in self.lines for p in line.points), default=0.0) or 1.0
 
 
@@ -92,6 +93,7 @@ def collect(runs: Sequence[Baseline], measure: str) -> Trend:
             for at, (run, row, why) in enumerate(zip(runs, rows, whys, strict=True))
         ]
         lines.append(TrendLine(backend, tuple(points)))
+        # a dict, as several backends may have the same gap
         for (old, new), why in zip(itertools.pairwise(runs), whys[1:], strict=True):
             if why:
                 gaps[f"{old.run} and {new.run}: {why}"] = None

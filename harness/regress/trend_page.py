@@ -61,6 +61,7 @@ def _judge(line: TrendLine) -> str:
 def _draw_panel(sheet: Sheet, left: float, top: float, line: TrendLine, most: float) -> None:
     right = left + WIDTH / ACROSS - 18
     sheet.text(left, top + 4, shorten_name(line.backend, 16), bold=True)
+    # one point alone needs a scale with two ends as well
     across = Scale(0, max(len(line.points) - 1, 1), left + 8, right - 8)
     up = Scale(0, most, top + 80, top + 22)
     for value in (0.0, most):

@@ -31,6 +31,7 @@ _WRAPPED = re.compile(
     """
 )
 """What may stand before a quoted value: a call that takes it as it is, a prefix of a string."""
+# a text that was cut may end before its quote is closed
 _QUOTED = re.compile(r"([\"'`]{3}|[\"'`])\s{0,5}((?:(?!\1)(?:[^\\\n]|\\.)){3,500}?)\s{0,5}(?:\1|\\?\Z)")
 _KEY_SIGN = re.compile(r"\s{0,3}(?::|=>)")
 """What stands behind the name of the next value, in an object."""
@@ -158,11 +159,13 @@ def _find_bare(text: str, name: Name, sign: re.Match[str]) -> tuple[int, int] | 
     bare = _BARE.match(text, sign.end())
     if not bare or "\n" in text[sign.start() : bare.start()]:
         return None
+    # behind a colon a sentence may end with the value
     value = bare[1].rstrip(".)]}:!?" if sign[1] == ":" else ")]}")
     place = bare.start(), bare.start() + len(value)
     if len(value) < 4 or is_plain(value) or names_itself(value):
         return None
     tight = sign[1].endswith("=") and sign.end() == sign.end(1)
+    # as a shell or an env file sets a variable
     if name.text.isupper() and tight and name.kind != "short":
         return None if value.isdecimal() and name.kind != "password" else place
     ended = bool(_REST.match(text, place[1])) or place[1] < bare.end()

@@ -8,6 +8,7 @@ from harness.secrets import assignments, calls, commands, headers, names, pairs,
 from harness.secrets.patterns import Patterns
 from harness.secrets.values import is_plain
 
+# no str.lower(): of a few letters it makes two, and places would move
 _LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _PATTERNS = Patterns(*headers.PATTERNS, *commands.PATTERNS, *calls.PATTERNS)
 

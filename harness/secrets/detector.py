@@ -55,17 +55,20 @@ class Secrets:
         text = _OTHER_MARK.sub("{ ", text)
         places = list[tuple[int, int, str]]()
         for view in views.read(text):
+            # searched again: a plain name is a secret only where its place says so
             here = (
                 (start, end, self._note(view.text[start:end], spreads=spreads)) for start, end, spreads in _find(view)
             )
             for start, end, secret in (*here, *self._find_known(view.text)):
                 places.append((*view.locate(start, end), secret))
         parts, at = list[str](), 0
+        # of those that begin together, the longest is cut
         for start, end, secret in sorted(places, key=lambda place: (place[0], -place[1])):
             if start >= at:
                 name = self._names.setdefault(secret, f"secret-{len(self._names) + 1}")
                 parts += [text[at:start], MARK % name]
                 self.cut += 1
+            # what reaches out of the last one is cut with it, so that no end of a secret stays
             at = max(at, end)
         return "".join([*parts, text[at:]])
 
@@ -116,4 +119,5 @@ def _list_forms(secret: str) -> Iterator[str]:
     whole = "".join(f"%{byte:02X}" for byte in secret.encode())
     for escaped in (whole, quote(secret, safe=""), quote(secret), quote_plus(secret)):
         yield escaped
+        # escapes are written with small and with capital digits
         yield re.sub("%..", lambda found: found[0].lower(), escaped)

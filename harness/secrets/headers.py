@@ -67,6 +67,7 @@ PATTERNS = (
     ),
     pattern("assword", r"(?i)assword[^\n]{0,60}\n[^\n]{0,20}\bsend(?:line)?[ (]{1,2}(?:-- )?[\"']([^\"'\n\\$]{4,200})"),
 )
+# `+` behind a bound gives nothing back: a text of many cookies would be divided in every way
 _COOKIE = re.compile(
     r"(?i)(?:\bcookie[\"']?\s{0,3}[:,=]\s{0,3}[\"']?|\b(?:curl|wget|https?)\b[^\n]{0,400}? (?:-b|--cookie)[ =][\"']?)"
     r"((?:[^\s=;\"']{1,100}=[^;\"'\n]{0,4000}+;?[ ]?)+)"

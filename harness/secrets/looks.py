@@ -108,6 +108,7 @@ def find(text: str) -> Iterator[tuple[int, int]]:
 def _find_headed(text: str) -> Iterator[tuple[int, int]]:
     for number, start, end in _HEADS.find_matches_as_indexes(text):
         if start == 0 or not (text[start - 1].isascii() and text[start - 1].isalnum()):
+            # the automaton counts heads as they were given, those of _OWN first
             behind = (_BEHIND if number < len(_OWN) else _BEHIND_WORD).match(text, end)
             if behind:
                 yield start, behind.end()
@@ -115,5 +116,6 @@ def _find_headed(text: str) -> Iterator[tuple[int, int]]:
 
 def _is_no_word(text: str) -> bool:
     digits = sum(letter.isdigit() for letter in text)
+    # letters of both cases
     several = digits > 2 and digits * 10 >= len(text) and text.lower() != text != text.upper()
     return several or is_random(text, 50)

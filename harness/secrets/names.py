@@ -40,6 +40,7 @@ _PASSWORD = re.compile(
     rf"\w*(?:{'|'.join(_PASSWORDS)})|{'|'.join(_WHOLE_PASSWORDS)}"
     r"|\w{0,10}(?:db|my|user|root|smtp|ftp|sql|admin|login|pg|mysql|require|store|key|ssh|vnc|ldap|rsync|sasl|become)pass"
 )
+# BYPASS, COMPASS, TRESPASS and SURPASS name no password
 _PASS = re.compile(r"(?<!BY)(?<!COM)(?<!TRES)(?<!SUR)PASS\Z")
 _OTHER = re.compile(r"(?:totp|otp|mfa|fa)seed|(?:backup|recovery)codes?|\w*privkey")
 """Other words that name a secret, or two of them."""
@@ -68,6 +69,7 @@ _PLAIN_STARTS = frozenset(
     "pad eos bos unk stop sep cls mask special num max min total prompt completion next page color".split()
 )
 _ASCII_WORDS = sorted({"key", "seed", "backup", "recovery", *_SHORT, *_ENDS, *_WHOLE_PASSWORDS}, key=len)
+# a text is put in small letters as far as it is ASCII, so capitals of other scripts are listed
 _FOREIGN_WORDS = [
     form for word in _FOREIGN for spaced in [word.replace("_", " ")] for form in {spaced, spaced.capitalize()}
 ]
@@ -102,8 +104,10 @@ def find(text: str, lower: str) -> Iterator[Name]:
     """
     until = 0
     for number, start, end in _WORDS.find_matches_as_indexes(lower):
+        # this word belongs to a name that was read already
         if start < until:
             continue
+        # words of other languages are counted behind those of ASCII
         if number >= len(_ASCII_WORDS):
             until = end
             yield Name(start, end, "password", text[start:end])

@@ -40,6 +40,7 @@ class Patterns:
         signs = list(dict.fromkeys(sign for each in patterns for sign in each.signs))
         self._short = [sign for sign in signs if len(sign) < _SHORT]
         self._long = [sign for sign in signs if len(sign) >= _SHORT]
+        # the only kind that finds overlapping signs, one of which may lie within another
         self._automaton = AhoCorasick(self._long, matchkind=MatchKind.Standard)
 
     def find(self, text: str, signs: str) -> Iterator[re.Match[str]]:

@@ -37,6 +37,7 @@ def find(text: str, lower: str, named: Iterable[Name]) -> Iterator[tuple[int, in
     until = 0
     for name in named:
         start = text.rfind("\n", max(0, name.begin - _WIDEST), name.begin) + 1
+        # a start of 0 is that of the first line, or of one whose begin is out of reach
         if name.kind and name.begin >= until and (start or name.begin < _WIDEST):
             places, until = _read_table(text, start, _find_end(text, name.end))
             yield from places
@@ -111,6 +112,7 @@ def _find_inserted(text: str) -> Iterator[tuple[int, int]]:
         at = heading.end()
         while any(kinds) and (row := _VALUES.match(text, at)):
             at = row.end()
+            # not strict, as a row may hold more or fewer values than its heading
             for kind, value in zip(kinds, _VALUE.finditer(text, *row.span(1)), strict=False):
                 group = value.lastindex or 0
                 if kind and group and len(value[group]) > 3 and not is_plain(value[group]):

@@ -127,6 +127,7 @@ def _cut(view: View, start: int, end: int) -> View:
 def _strip(view: View) -> View | None:
     """Without what stands before each line, if that is something."""
     found = [(each.start(), each.end(), "") for each in _GUTTER.finditer(view.text)]
+    # the second _replace is the tuple's own method
     return _replace(view, found)._replace(named=False) if len(found) > 1 else None
 
 
@@ -156,6 +157,7 @@ def _tell(found: re.Match[str]) -> str:
     if kind == 11:
         return ""
     code = int(inner, {6: 10, 7: 8}.get(kind, 16))
+    # half of a character, or none at all: no text may hold it
     return chr(code) if code < 0xD800 or 0xDFFF < code < 0x110000 else found[0][:1]
 
 
@@ -206,6 +208,7 @@ def _decode(text: str) -> Iterator[tuple[int, int, str]]:
         yield from ((*found.span(), decoded) for decoded in _decode_base64(found[0]))
     for found in _HEX.finditer(text):
         digits = re.sub(r"0x|[^0-9A-Fa-f]", "", found[0])
+        # a line of an odd width may begin in the middle of a byte
         for run in (digits, digits[1:]):
             yield (*found.span(), bytes.fromhex(run[: len(run) // 2 * 2]).decode("utf-8", "replace"))
     for found in _DECIMAL.finditer(text):
@@ -220,12 +223,14 @@ def _decode_base64(run: str) -> Iterator[str]:
     letters = run.replace("-", "+").replace("_", "/").rstrip("=")
     for skipped in range(4):
         rest = letters[skipped:]
+        # a single letter in the last group stands for no byte, and is refused
         rest = rest[: len(rest) - (len(rest) % 4 == 1)]
         try:
             data = base64.b64decode(rest + "=" * (-len(rest) % 4))
         except (ValueError, binascii.Error):
             continue
         yield data.decode("utf-8", "replace")
+        # Windows encodes commands in UTF-16, in which every second byte of plain text is 0
         if data[1::2].count(0) > len(data) // 4:
             yield data.decode("utf-16-le", "replace")
 
@@ -253,6 +258,7 @@ def _list_cells(line: str, cell: re.Pattern[str]) -> list[str]:
     """The first 16 bytes of a line; behind its cells the same stands as text."""
     cells, size = list[str](), 0
     for each in (each.strip("\"',") for each in line.split()):
+        # what is no cell counts as more than a line holds, and ends it
         size += _BYTES.get(len(each), 99)
         if not cell.fullmatch(each) or size > 16 or (cells and len(each) > len(cells[0])):
             break

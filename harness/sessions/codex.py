@@ -58,6 +58,7 @@ class CodexReader:
     def read(self, value: Any) -> None:
         line = as_dict(value)
         kind, item = line.get("type"), as_dict(line.get("payload"))
+        # before September 2025, a heading has no type
         if kind == "session_meta" or (kind is None and "instructions" in line and "id" in line):
             self._read_heading(item or line)
         elif self._spawned:
@@ -75,6 +76,7 @@ class CodexReader:
         """Of the first one: a session that goes on from another one repeats the other's."""
         if self._named:
             return
+        # `source` is a plain text unless another agent started the session
         self._named, self._spawned = True, "subagent" in as_dict(heading.get("source"))
         if self._spawned:
             return
@@ -130,6 +132,7 @@ def _unwrap(text: str) -> str:
         try:
             return as_text(as_dict(json.loads(text)).get("output")) or text
         except (ValueError, RecursionError):
+            # what a tool printed may only look like it
             pass
     return text
 

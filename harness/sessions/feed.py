@@ -178,6 +178,7 @@ class _Feeder(StoreSession[Handle]):
             self.go_on()
         must(self._leave)
         yield self._look("told")
+        # the store was closed, so only one that keeps its memories has anything to delete
         if self.supports("forget_scope", "persistent"):
             yield from self._delete(list(scopes))
 
@@ -187,6 +188,7 @@ class _Feeder(StoreSession[Handle]):
             id=entry.id, at=entry.at, by=entry.program, commit=entry.commit, steps=(), transcript=spoken.messages
         )
         for number, message in enumerate(spoken.messages, 1):
+            # a mark parts a line: where it stood, the backend was told an invented secret
             lines = map(normalise, MARKED.sub("\n", message.content).splitlines())
             signs = tuple(line[:SIGN] for line in lines if len(line) >= LEAST)
             if message.role == "user" and signs:
@@ -244,6 +246,7 @@ class _Feeder(StoreSession[Handle]):
     def _delete(self, scopes: Sequence[Scope]) -> Iterator[Event]:
         must(self._enter)
         for scope in scopes:
+            # the default binds the scope of this turn; mypy infers no type for a lambda with a default
             _, fault, took = self.ask(lambda memory, scope=scope: memory.forget_scope(scope))  # type: ignore[misc]
             yield Deleted(repository=scope.repo or "", fault=fault, took=took)
             self.go_on()

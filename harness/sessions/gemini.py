@@ -72,6 +72,7 @@ class Parts:
     def _is_new(self, kind: str, session: str, name: str) -> bool:
         known = (kind, session, name) in self._known
         self._known.add((kind, session, name))
+        # without an id, nothing tells a repeated call from a second one
         return not (known and name)
 
 
@@ -120,6 +121,7 @@ class GeminiReader:
         else:
             known = (as_text(message.get("id")), json.dumps(message.get("content")))
             self.found.at = read_time(message.get("timestamp"))
+            # the calls below are read all the same: a message that is written again may bring their answers
             if known not in self._said:
                 self._said.add(known)
                 self._parts.read(session, "user" if kind == "user" else "assistant", message.get("content"))

@@ -32,6 +32,7 @@ from harness.sessions.recorded import NO_MESSAGE, Form, Found, Heading, Part, Re
 from harness.sessions.spans import Spans
 from tasks import transcripts
 
+# the first that claims a value reads the file: lines of qwen-code would pass for Claude Code's
 FORMS: Sequence[Form] = (
     QwenCode(),
     GeminiCli(),
@@ -124,6 +125,7 @@ def _find(named: Path, listed: list[Listed]) -> Iterator[Source]:
             return
         if not stat.S_ISDIR(about.st_mode):
             raise OSError("is no file and no folder")
+        # fails for a folder that may not be read, which os.walk would pass over
         next(named.iterdir(), None)
     except (OSError, ValueError) as error:
         raise SessionsError(f"{named}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
@@ -135,12 +137,14 @@ def _find(named: Path, listed: list[Listed]) -> Iterator[Source]:
 def _walk(named: Path, listed: list[Listed]) -> Iterator[Source]:
     other = Listed(f"{_show(named)}/**")
     for below, folders, names in os.walk(named):
+        # in place, as os.walk goes on by this list; a file system lists in any order
         folders.sort()
         if is_imported(Path(below)):
             folders.clear()
             listed.append(Listed(_show(Path(below)), left_out=Counter({"a folder that was imported already": 1})))
             continue
         if opencode.is_storage(Path(below)):
+            # messages and parts are read with the session that they belong to
             folders[:], names = ["session"], []
         for name in sorted(names):
             path = Path(below, name)
@@ -164,6 +168,7 @@ def _measure(path: Path) -> int | None:
 
 
 def _show(path: Path) -> str:
+    # a name that is no UTF-8 could not be written into JSON
     return str(path).encode("utf-8", "backslashreplace").decode()
 
 
@@ -204,6 +209,7 @@ def _read_values(source: Source, wrong: Counter[str]) -> Iterator[Any]:
 def _list_texts(source: Source) -> Iterator[str]:
     """All of a file that may be written."""
     headings: dict[str, Heading] = {}
+    # what is left out is counted when the file is read to be written
     for found in _read(source, Listed("")):
         headings = found.headings
         for _, part in found.take():
@@ -308,6 +314,7 @@ def _describe(source: Source, heading: Heading, messages: int, secrets: Secrets)
         return secrets.redact(transcript.clean(text).replace("\n", " "))[:500]
 
     commit = place.find_commit_then(heading)
+    # the path is no part of the id: a copy of a recording is the same session
     return Entry(
         id=f"{at:%Y-%m-%d}-{heading.program}-{digest([heading.program, heading.id])[:10]}",
         at=at,

@@ -75,6 +75,7 @@ class MessagesReader:
             self._read_message(self._path, as_dict(value))
 
     def _fill(self, session: str, record: dict[str, Any]) -> None:
+        # what the record says itself counts before what is said about it
         about = as_dict(record.get("metadata")) | as_dict(record.get("extra")) | record
         at = _read_first_time(about)
         config = as_dict(as_dict(record.get("info")).get("config"))  # of mini-swe-agent
@@ -93,10 +94,12 @@ class MessagesReader:
             for each in as_list(message.get("tool_calls")):
                 self._call(session, as_text(as_dict(each).get("id")), as_dict(as_dict(each).get("function")))
             if isinstance(message.get("function_call"), dict):
+                # a `function_call` has no id: its answer names the function
                 self._call(session, as_text(message["function_call"].get("name")), message["function_call"])
         elif role in ("tool", "function"):
             found.add(session, ToolResponse(as_text(message.get("tool_call_id") or message.get("name")), text))
         else:
+            # mini-swe-agent's last message says how it ended
             known = {**dict.fromkeys(_ROLES, INSTRUCTIONS), "exit": NO_MESSAGE}
             found.skip(known.get(as_text(role), OTHER_FORM if "role" in message else NO_MESSAGE))
         if session in found.headings:

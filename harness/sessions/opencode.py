@@ -75,6 +75,7 @@ def read_database(file: Path, wrong: Counter[str]) -> Iterator[Any]:
 
 
 def _read_rows(link: sqlite3.Connection, wrong: Counter[str]) -> Iterator[Any]:
+    # a text that is no UTF-8 would end the whole query with an error
     link.text_factory = bytes
     sessions = link.execute("select id, parent_id, directory, time_created from session order by time_created, id")
     for id_, parent, directory, created in sessions:
@@ -84,6 +85,7 @@ def _read_rows(link: sqlite3.Connection, wrong: Counter[str]) -> Iterator[Any]:
             "directory": _read_text(directory),
             "time": {"created": created},
         }
+        # as texts, since SQLite takes bytes for a blob, which equals no text
         for name, data in link.execute(
             "select id, data from message where session_id = ? order by id", [_read_text(id_)]
         ):

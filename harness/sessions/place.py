@@ -55,6 +55,7 @@ def find_commit_then(heading: Heading) -> str:
     root = find_root(heading.cwd)
     if heading.commit or heading.at is None or root is None:
         return heading.commit
+    # HEAD is what is recorded where no branch is checked out
     if heading.branch and heading.branch != "HEAD":
         return _find_newest(root, heading.branch, heading.at)
     return _find_checked_out(root, heading.at)

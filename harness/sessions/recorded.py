@@ -143,6 +143,7 @@ def _read_moment(text: str) -> datetime | None:
     moment = parse_moment(text)
     try:
         return moment and moment.astimezone(UTC)
+    # the first and the last moments of the calendar may be none in UTC
     except OverflowError:
         return None
 
@@ -165,9 +166,11 @@ def read_time(value: Any) -> datetime | None:
     if isinstance(value, str):
         if not value.isdecimal():
             return _read_moment(value)
+        # nanoseconds since 1970 have 19 digits
         value = int(value) if len(value) < 20 else None
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
+    # of each unit the years 1973 to 2286, so that no number can mean two times
     for scale in (1, 10**3, 10**9):
         if 10**8 * scale <= value < 10**10 * scale:
             return datetime.fromtimestamp(value / scale, UTC)

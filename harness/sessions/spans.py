@@ -57,12 +57,14 @@ class SpansReader:
                 for scope in as_list(group.get("scopeSpans"))
                 for span in as_list(as_dict(scope).get("spans"))
             ]
+            # a span is exported when it ends, so one that began earlier may come later
             for span in sorted(spans, key=_tell_start):
                 self._read_span(span, resource)
 
     def _read_span(self, span: dict[str, Any], resource: dict[str, Any]) -> None:
         attributes = _read_attributes(span.get("attributes"))
         for event in as_list(span.get("events")):
+            # messages may stand in an event; what the span says itself counts before it
             attributes = _read_attributes(as_dict(event).get("attributes")) | attributes
         inputs, outputs = (_parse_messages(attributes.get(key)) for key in (INPUT, OUTPUT))
         session = as_text(attributes.get("gen_ai.conversation.id")) or as_text(span.get("traceId"))
@@ -136,6 +138,7 @@ def _read_value(value: Any, depth: int = 0) -> Any:
     if "kvlistValue" in holder:
         pairs = map(as_dict, as_list(as_dict(holder["kvlistValue"]).get("values")))
         return {as_text(each.get("key")): _read_value(each.get("value"), depth + 1) for each in pairs}
+    # whatever its type is called, it is the only key
     return next(iter(holder.values()), None)
 
 

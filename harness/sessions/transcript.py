@@ -70,12 +70,14 @@ class Draft:
             self.shortened += short != part
             part = short
         self.size += _BESIDE_CALL if isinstance(part, ToolRequest) else _BESIDE_TEXT
+        # as it will be written: quotes and backslashes take two bytes there
         self.size += sum(len(quote(text).encode()) for text in list_texts(part))
         self.parts.append(part)
 
     def give_way(self, tools: int) -> None:
         """What tools were told and said makes room for what is said."""
         self.tools = tools
+        # `without` is not counted anew: what it counts is in no part any more
         parts, self.parts, self.size, self.shortened = self.parts, [], 0, 0
         for part in parts:
             self._append(part)
@@ -109,6 +111,7 @@ def _compose(parts: Sequence[Part], left_out: Counter[str]) -> tuple[Message, ..
 
     for at, part in enumerate(parts):
         if isinstance(part, ToolRequest):
+            # calls get ids of their own: recorded ones may be missing, or come again
             number += 1
             function = FunctionCall(name=part.name or "tool", arguments=part.arguments)
             calls.append((ToolCall(id=f"c{number}", function=function), answers.get(at)))
@@ -174,6 +177,7 @@ def list_texts(part: Part) -> Iterator[str]:
 
 def _clean(part: Part, secrets: Secrets, left_out: Counter[str]) -> Part:
     def redact_text(text: str, most: int) -> str:
+        # cut after the search, which knows no half of a secret
         short = _cut(redacted := secrets.redact(text), most)
         if short != redacted:
             left_out["the middle of a long text" if most == SAID else "the middle of what a tool was told or said"] += 1

@@ -26,6 +26,7 @@ def read(file: Path, size: int, wrong: Counter[str]) -> Iterator[Any]:
         size: The bytes that are read: a session may be going on.
         wrong: Takes what is wrong with lines -> how often.
     """
+    # the descriptor is closed by open_regular
     with files.open_regular(file) as opened, os.fdopen(opened, "rb", closefd=False) as stream:
         if _is_document(stream, size):
             stream.seek(0)
