@@ -52,6 +52,7 @@ class Blobs:
 
     def put(self, data: bytes) -> Ref:
         """Raises Unwritable."""
+        # redacted before it is hashed: the name is that of the bytes on disk
         data = self.redactor.data(data)
         name = hashlib.sha256(data).hexdigest()
         if name not in self._seen:
@@ -59,6 +60,7 @@ class Blobs:
             try:
                 if not _is_whole(path, data):
                     path.parent.mkdir(parents=True, exist_ok=True)
+                    # processes and threads that put the same blob at once have a draft each
                     draft = path.with_name(f"{name}.{os.getpid()}.{threading.get_ident()}.part")
                     try:
                         draft.write_bytes(data)
@@ -109,6 +111,7 @@ class Blobs:
     def value(self, ref: Ref, kind: TypeAdapter[T]) -> T:
         """What the JSON in it says; not to be changed, as the next who asks gets the same. Raises as `get`, and
         ValidationError."""
+        # equal bytes are one blob, whatever type of value asks for them
         key = ref.blob, kind
         with self._lock:
             if key in self._values:
@@ -117,6 +120,7 @@ class Blobs:
         data = self.get(ref)
         found = kind.validate_json(data)
         with self._lock:
+            # it was read without the lock, so another thread may have kept it meanwhile
             if key not in self._values and len(data) <= REMEMBERED:
                 self._values[key] = found, len(data)
                 self._kept += len(data)
@@ -135,6 +139,7 @@ class Blobs:
 def _is_whole(path: Path, data: bytes) -> bool:
     """Whether a blob is there, and whole: who can write into the folder may have put something else in its place."""
     try:
+        # the size first, as what stands there may be far larger than the blob
         return path.lstat().st_size == len(data) and files.read_whole(path) == data
     except OSError:
         return False

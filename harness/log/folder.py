@@ -134,6 +134,7 @@ class Folder:
         try:
             made = files.make_folder(out, name)
             (made / LOGS).mkdir()
+            # made beside it and renamed, as a link cannot be made where one is
             link = out / f".latest-{made.name}"
             link.symlink_to(made.name)
             link.replace(out / "latest")
@@ -196,8 +197,10 @@ class Folder:
         """The path of the next attempt at a trial or drill. The folder is listed once: a run asks for each trial."""
         if below not in self._attempted:
             self._attempted[below] = {each.trial: each.number for each in self._attempts(below)}  # the last one counts
+        # attempts that were made since the folder was listed are not among the known ones
         for number in count(self._attempted[below].get(trial, 0) + 1):
             path = self.root / below / f"{trial}.{number}.jsonl"
+            # lexists, as a log is never opened in the place of a link either, even one to nowhere
             if not os.path.lexists(path):
                 break
         return path
@@ -220,9 +223,11 @@ class Folder:
     def list_stories(self) -> list[list[Attempt]]:
         """What was played of each story, for `read_story`."""
         grouped: dict[str, list[Attempt]] = {}
+        # groupby joins neighbours only: attempts come sorted by trial
         for _, attempts in groupby(self._attempts(LOGS), lambda attempt: attempt.trial):
             own = list(attempts)
             told = [story for each in own if (story := find_story(each.path))]
+            # logs that tell no story are read as well, so that each is named as a problem
             grouped.setdefault(told[-1] if told else "", []).extend(own)
         return list(grouped.values())
 

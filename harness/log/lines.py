@@ -25,6 +25,7 @@ from harness.model.backend import Fault
 SEALED = 2
 """The first schema whose lines are numbered and sealed."""
 _SEAL = re.compile(rb'(?:,"troubles":(\[[a-z",-]*\]))?,"sha256":"([0-9a-f]{64})"}\Z')
+# the troubles are not among them, so the seal covers those
 _SEAL_BYTES = len(b',"sha256":""}') + 64
 _BLOB = re.compile(rb'"blob":"([0-9a-f]{64})"')
 """Inside of a text, a quotation mark has a backslash in front of it."""
@@ -92,6 +93,7 @@ class Writer:
 
     def append(self, event: Event) -> None:
         """Raises Unwritable; what cannot be written as JSON raises before anything is."""
+        # redacted before anything is hashed: seal and digest are of the bytes in the file
         line = (
             b'{"n":%d,' % (self._lines + 1)
             + self._redactor.data(event.model_dump_json(exclude_none=True).encode())[1:-1]
@@ -99,6 +101,7 @@ class Writer:
         self._troubles.add(event.trouble)
         if event.closes:
             line += b',"troubles":%s' % json.dumps(sorted(self._troubles - {""}), separators=(",", ":")).encode()
+            # a copy, as the digest of the whole file goes on with the seal itself
             sealed = self._digest.copy()
             sealed.update(line)
             line += b',"sha256":"%s"' % sealed.hexdigest().encode()
@@ -167,6 +170,7 @@ def load(path: Path, what: str) -> SealedLines:
         return SealedLines(tuple(lines), hashlib.sha256(data).hexdigest(), numbered=False, sealed=False)
     seal = _SEAL.search(lines[-1])
     before = len(data.rpartition(b"\n")[0]) - _SEAL_BYTES if seal else len(data)
+    # what the seal holds ends here; the digest goes on below, so that no byte is hashed twice
     digest = hashlib.sha256(data[:before])
     if seal and not data.endswith(b"\n"):
         raise LogError(f"{path}:{len(lines) + 1}: something follows the line that closes the log")
@@ -207,6 +211,7 @@ def _read_schema(path: Path, line: bytes) -> int:
     """Refuses what a newer coldwarm wrote before its unknown fields can confuse anyone."""
     try:
         schema = json.loads(line)["log_schema"]
+    # json raises RecursionError for what is nested too deeply
     except (ValueError, TypeError, KeyError, RecursionError):
         raise LogError(f"{path}:1: not an opening event") from None
     if schema not in range(1, SCHEMA + 1):

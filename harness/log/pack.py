@@ -29,6 +29,7 @@ _LEAST_WINDOW, _MOST_WINDOW = 2**23, 2**25
 _HEADS, _PIECE = 2**20, 2**16
 _unpacked: dict[str, str] = {}
 """The folders of what this process unpacked, and the file of each."""
+# no part of a path begins with a dot, so `..` cannot lead out of the folder
 _NAME = re.compile(rf"({'|'.join(map(re.escape, FILES))})|({'|'.join(FOLDERS)})(/(?!\.)[^/\\\0]+){{1,2}}")
 
 
@@ -59,6 +60,7 @@ def unpack(file: Path) -> Path:
         with open_regular(file, links=True) as plain, os.fdopen(plain, "rb", closefd=False) as packed:
             most = min(MOST_BYTES, max(LEAST_BYTES, os.fstat(plain).st_size * RATIO))
             stream = _Unpacked(packed)
+            # "r:": it comes unpacked already, and tarfile is not to try other compressions
             with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r:") as archive:
                 _extract(archive, stream, file, folder, most)
     except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
@@ -81,11 +83,13 @@ def _extract(archive: tarfile.TarFile, stream: _Unpacked, file: Path, folder: Pa
     left, files = most, 0
     for member in archive:
         archive.members = []  # type: ignore[attr-defined]  # else all of them are kept in memory
+        # a head takes a block of the archive even where the file is empty
         left, files = left - tarfile.BLOCKSIZE - member.size, files + 1
         if not member.isreg() or member.issparse() or not _NAME.fullmatch(member.name):
             raise PackError(f"{file}: not a packed run: it holds '{member.name[:200]}'")
         if left < 0 or files > MOST_FILES:
             raise PackError(f"{file}: a packed run of more than {most:,} bytes or {MOST_FILES:,} files")
+        # of two files with one name, the last would win without a word
         if (folder / member.name).exists():
             raise PackError(f"{file}: not a packed run: it holds '{member.name[:200]}' twice")
         stream.allow(member.size)
@@ -138,6 +142,7 @@ def is_packed(path: Path) -> bool:
 
 def _list_contents(run: Path) -> Iterator[Path]:
     """Files only, in one order. Raises PackError for what `unpack` would refuse: left out, it would be missed later."""
+    # lexists, so that a link to nowhere is refused below and not left out
     found = [each for name in FILES if os.path.lexists(each := run / name)]
     found += [path for name in FOLDERS for path in sorted((run / name).rglob("*"), key=_sort_alike)]
     for path in found:
@@ -152,6 +157,7 @@ def _list_contents(run: Path) -> Iterator[Path]:
 def _sort_alike(path: Path) -> tuple[list[str], str]:
     """Logs of one story beside each other, whatever the backend, which a log's name begins with: they say nearly the
     same, and a compressor finds what is near."""
+    # the last part of a log's name is a digest, which differs for every trial
     return path.name.split("-")[-2::-1], str(path)
 
 

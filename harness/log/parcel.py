@@ -61,6 +61,7 @@ class Parcel(NamedTuple):
             target: Of the log; nothing is there before `believe` has read all of it beside that.
         """
         draft = target.with_suffix(DRAFT)
+        # blobs first: a log never names one that is not in place
         for name, data in self.blobs.items():
             if blobs.put(bytes(data)).blob != name:
                 raise ParcelError(f"a blob does not hold what its name {name} promises")

@@ -42,6 +42,7 @@ class Written:
     name: str
     item: Item
     said: Annotated[tuple[Message, ...], Field(exclude_if=lambda said: not said)] = ()  # so that other logs keep theirs
+    # as in `Model`, which takes more memory than a dataclass with slots
     __pydantic_config__: ClassVar[Mapping[str, Any]] = {"extra": "forbid"}
 
     @property

@@ -41,6 +41,7 @@ from harness.model.scenario import Scenario
 from harness.model.trial import Trial
 
 _PAGE_BYTES = 2**20
+# `memory_id` is the first field of a hit, and fields are written in their order
 _BETWEEN_HITS = b'},{"memory_id":'
 """Inside of a text, a quotation mark has a backslash in front of it."""
 E = TypeVar("E", bound=Event)
@@ -201,6 +202,7 @@ class Log(Played):
             return
         data, begin = self.blobs.get(event.hits), 1
         while begin < len(data):
+            # a page ends between two hits, so that it is JSON by itself
             cut = data.find(_BETWEEN_HITS, begin + _PAGE_BYTES)
             end = cut + 1 if cut >= 0 else len(data) - 1
             yield from HITS.validate_json(b"[%s]" % data[begin:end])

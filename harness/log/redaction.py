@@ -26,6 +26,7 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = {form for secret in secrets if _is_distinctive(secret) for form in _list_forms(secret)}
+        # the longest first: of forms that begin alike, a pattern takes the one that it names first
         every = "|".join(map(re.escape, sorted(known, key=lambda form: (-len(form), form))))
         self._pattern = re.compile(every) if known else None
         self._bytes = re.compile(every.encode()) if known else None
@@ -38,6 +39,7 @@ class Redactor:
         if self._bytes is None or not self._bytes.search(data):
             return data
         try:
+            # value by value, as a cut in the raw bytes may leave half of an escape
             return json.dumps(self._value(json.loads(data)), separators=(",", ":")).encode()
         except (ValueError, RecursionError):
             return self._bytes.sub(INSTEAD.encode(), data)
@@ -59,6 +61,8 @@ def _is_distinctive(secret: str) -> bool:
 
 def _list_forms(secret: str) -> Iterator[str]:
     yield from (form.decode() for form, name in encodings.encode_text(secret).items() if name in FORMS)
+    # programs differ in whether they escape a slash, and in what they make of a space
     for escaped in (quote(secret, safe=""), quote(secret), quote_plus(secret)):
         yield escaped
+        # `quote` writes hex digits as capitals, other programs need not
         yield re.sub("%..", lambda found: found[0].lower(), escaped)

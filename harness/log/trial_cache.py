@@ -52,6 +52,7 @@ class TrialCache(Entries):
         """
         try:
             parcel.unpack(key, self.read(key)).place(target, blobs, believe)
+        # an OSError as well, but of the run's folder and not of the entry, which stays
         except Unwritable:
             raise
         except FileNotFoundError:

@@ -39,13 +39,16 @@ def wrap(
         return []
     at = at or tree
     lent = (*map(Path, _SYSTEM), Path(sys.prefix), Path(sys.base_prefix), *reads)
+    # no system has all of these folders, and bubblewrap refuses to bind what is not there
     binds = [word for each in dict.fromkeys(lent) for word in ("--ro-bind-try", str(each), str(each))]
     alone = ("--unshare-all", "--die-with-parent", "--new-session", "--proc", "/proc", "--dev", "/dev")
+    # outside of what is lent there is nothing to hide
     covers = [
         word for each in hidden if any(place in each.parents for place in lent) for word in ("--tmpfs", str(each))
     ]
     writes = [word for place, seen in {tree: at, **places}.items() for word in ("--bind", str(place), str(seen))]
     writes += [word for place, seen in shown.items() for word in ("--ro-bind", str(place), str(seen))]
+    # mounted in the order of the words: covers hide what is lent, and a tree below /tmp still shows
     return ["bwrap", *alone, "--tmpfs", "/tmp", *binds, *covers, *writes, "--chdir", str(at), "--"]  # noqa: S108  a new one
 
 
@@ -79,4 +82,5 @@ def translate_exit(code: int, said: bytes) -> int:
         raise Killed(f"the container of a command was {shortage.tell_kill(-code)}")
     if said.startswith(b"bwrap: execvp "):
         return 127
+    # bubblewrap ends with 128 and the number of the signal, of which there are 64
     return 128 - code if 128 < code <= 192 else code

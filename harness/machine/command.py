@@ -57,6 +57,7 @@ def hold(memory: Literal["AS", "DATA"] = "AS") -> list[str]:
         memory: Which of it counts: all that is reserved, or what may be written to, for a program that reserves much
             more than it uses, as JavaScript engines do.
     """
+    # isolated, as it runs in the work tree: no module there is imported in the place of Python's own
     return [sys.executable, "-I", "-S", "-c", _HOLD, memory]
 
 
@@ -110,6 +111,7 @@ class _Reader(threading.Thread):
 
     def run(self) -> None:
         with self._pipe, suppress(OSError, ValueError):
+            # not the pipe's own `read`, which waits until it has all that it was asked for
             while part := os.read(self._pipe.fileno(), 65536):
                 self.bytes += part
                 if len(self.bytes) > self._most:

@@ -29,6 +29,7 @@ def _list_covers() -> tuple[str, ...]:
     """Folders in which other programs keep their sockets."""
     found = ("/run", "/tmp", "/var/tmp", tempfile.gettempdir())  # noqa: S108  covered, not used
     places = [each for each in dict.fromkeys(map(os.path.realpath, found)) if Path(each).is_dir()]
+    # a folder below another cover is not there any more once that is mounted
     return tuple(each for each in places if not any(each.startswith(f"{other}/") for other in places))
 
 
@@ -74,6 +75,7 @@ def limits_processes() -> bool:
     if sys.platform != "linux":
         return False
     held = _succeeds("from harness.machine import crowds; raise SystemExit(not crowds.enter())")
+    # the group of the process that tried stays when that has ended
     crowds.sweep()
     return held
 

@@ -49,6 +49,7 @@ def _join(place: Path) -> bool:
     for _ in range(_TRIES):  # another process may sweep it before this one is in it
         with suppress(OSError):
             group.mkdir(exist_ok=True)
+            # the limit stands before the process is in; 0 names the process that writes
             (group / "pids.max").write_text(str(MOST))
             (group / "cgroup.procs").write_text("0")
             return True
@@ -64,6 +65,7 @@ def _list_places() -> Iterator[Path]:
             _, kinds, path = line.split(":", 2)
             if "pids" in kinds.split(","):
                 yield GROUPS / "pids" / path.lstrip("/")
+            # version 2 has one line, which names no kinds
             elif not kinds:
                 yield GROUPS / path.lstrip("/")
 

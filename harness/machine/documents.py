@@ -73,6 +73,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 def _parse(what: str, load: Callable[[], Any]) -> Any:
     try:
         return load()
+    # a ValueError as well, and already in plain words
     except DocumentError:
         raise
     except RecursionError:
@@ -86,10 +87,12 @@ def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         seen = set[str]()
+        # `add` returns None, so a key that is new is noted and passed over
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise DocumentError(f"not JSON: the key '{twice[:60]}' stands twice in one object")
     return found
 
 
 def _refuse_constant(name: str) -> Any:
+    # json takes NaN and Infinity, which JSON does not have
     raise DocumentError(f"not JSON: {name} is no number")

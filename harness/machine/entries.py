@@ -51,6 +51,7 @@ class Entries:
         path = self.find_path(key)
         data = files.read_whole(path)
         with suppress(OSError):
+            # the file's time tells `prune` when the entry was last used
             os.utime(path)
         return data
 

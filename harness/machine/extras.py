@@ -45,6 +45,7 @@ def explain_missing(modules: Iterable[str]) -> list[str]:
 def install(extra: str = "") -> str:
     """The command that installs coldwarm with an extra into this very environment, from where it came from."""
     wanted = f"[{extra}]" if extra else ""
+    # environments that uv makes have no pip
     tool = f"{sys.executable} -m pip install" if find_spec("pip") else f"uv pip install --python {sys.executable}"
     return f"{tool} {_find_requirement(wanted)}"
 
@@ -52,6 +53,7 @@ def install(extra: str = "") -> str:
 def _find_requirement(wanted: str) -> str:
     """A checkout, an archive or a repository, as the installer wrote it down; else the name alone."""
     try:
+        # PEP 610: installers write it for all that does not come from an index
         origin = json.loads(metadata.distribution("coldwarm").read_text("direct_url.json") or "{}")
     except (metadata.PackageNotFoundError, ValueError):
         origin = {}

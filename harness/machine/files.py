@@ -109,6 +109,7 @@ def make_folder(out: Path, name: str) -> Path:
 
 
 def _name_draft(path: Path) -> str:
+    # a name may have 255 bytes on most file systems, and some are added
     return f".{path.name[:200]}.{secrets.token_hex(4)}{DRAFT}"
 
 

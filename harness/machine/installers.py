@@ -33,5 +33,6 @@ def run(*command: str, cwd: Path, told: str = "") -> tuple[int, str, str]:
 @atexit.register
 def _end() -> None:
     """A run that ends early leaves nothing behind that still installs."""
+    # a copy, as a thread that still waits for one takes it out of the set
     for running in tuple(_RUNNING):
         running.kill()

@@ -75,6 +75,7 @@ def is_claimed(folder: Path) -> bool:
     """Whether another process holds the folder's lock now; leaves it to whoever wants it."""
     try:
         with (folder / LOCK).open("rb") as file:
+            # shared, so that two processes that only ask do not take each other for the owner
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
@@ -184,12 +185,14 @@ def note(folder: Path, pid: int) -> None:
     with suppress(OSError, ValueError), _LOCK:
         told = (PROCESSES / str(pid) / "status").read_text(errors="replace")
         parent = next(line.split()[1] for line in told.splitlines() if line.startswith("PPid:"))
+        # ipc is the kind that `namespaces` makes anew for each child
         held = os.open(PROCESSES / str(pid) / "ns" / "ipc", os.O_RDONLY | os.O_CLOEXEC)
         mark = os.fstat(held).st_ino
         if mark in _MARKS or mark == _read_mark(parent):
             os.close(held)
             return
         _MARKS[mark] = _Mark(folder, held)
+        # each namespace that is held takes a descriptor
         if len(_MARKS) > KEPT:
             _forget(_MARKS.keys() - {_read_mark(place.name) for place in PROCESSES.glob("[0-9]*")})
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+# CLONE_NEW* of linux/sched.h, then MS_* of linux/mount.h, CAP_* of linux/capability.h
 _MOUNTS, _IPC, _USERS = 0x20000, 0x08000000, 0x10000000
 _RECURSIVE, _PRIVATE, _BIND, _NO_SETUID, _NO_DEVICES = 0x4000, 1 << 18, 0x1000, 2, 4
 _CAPABILITIES = 0x20080522
@@ -33,7 +34,9 @@ def isolate(covers: Iterable[str], kept: Collection[str]) -> bool:
         return False
     where, covers = Path.cwd(), [each for each in covers if each not in kept]
     within = [each for each in kept if any(each.startswith(f"{cover}/") for cover in covers) and Path(each).exists()]
+    # opened first, as a cover hides what lies below it
     held = {each: os.open(each, os.O_PATH | os.O_CLOEXEC) for each in within}
+    # else mounts may spread to the namespace that this process came from
     _mount("", "/", "", _RECURSIVE | _PRIVATE)
     for cover in covers:
         _mount("tmpfs", cover, "tmpfs", _NO_SETUID | _NO_DEVICES, "mode=755")
@@ -60,6 +63,7 @@ def _unshare() -> bool:
     user, group = os.geteuid(), os.getegid()
     with suppress(OSError):
         _call("unshare", _USERS | _MOUNTS | _IPC)
+        # the kernel lets an ordinary user map groups only once setgroups is denied
         for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
             Path("/proc/self", name).write_text(text)
         return True
@@ -73,6 +77,7 @@ def drop_rights(*, forks: bool) -> None:
     held = (ctypes.c_uint32 * 6)()
     if load_library().capget(header, held):
         raise OSError(ctypes.get_errno(), "a child cannot read its capabilities")
+    # two structures of effective, permitted and inheritable; the second has capabilities from 32 on
     for at, mask in ((0, kept & 0xFFFFFFFF), (3, kept >> 32)):
         held[at] &= mask
         held[at + 1] &= mask

@@ -58,6 +58,7 @@ def resolve(needed: Iterable[str]) -> str:
 
 
 def _spell(limit: Specifier) -> str:
+    # npm writes one exact version without a sign
     return str(limit).removeprefix("==")
 
 
@@ -69,9 +70,11 @@ def is_lock(text: str) -> bool:
 def install(lock: str, folder: Path) -> tuple[str, ...]:
     """Fills `node_modules` of the folder, and says what is in it then, as npm:NAME==VERSION. Raises Refused."""
     packages = json.loads(lock)["packages"]
+    # `npm ci` refuses a lock that does not fit the package beside it
     (folder / WANTED).write_text(json.dumps(packages[""]))
     (folder / LOCK).write_text(lock, encoding="utf-8")
     _ask(folder, "ci", *_check_engines(map(_name, packages)))
+    # a link has no version of its own, and the empty place is the folder itself
     names = ((_name(place), each) for place, each in packages.items() if place)
     return tuple(sorted({f"{PREFIX}{name}=={each['version']}" for name, each in names if not each.get("link")}))
 
@@ -89,7 +92,9 @@ def list_releases(name: str) -> list[Version]:
     with leftovers.make_temporary() as folder:
         releases = json.loads(_ask(folder, "view", name, "versions", "--json"))
     found = list[Version]()
+    # npm prints the version of a package that has only one as a string
     for each in [releases] if isinstance(releases, str) else releases:
+        # not every version of npm is one by the rules of Python's packages
         with suppress(InvalidVersion):
             found.append(Version(each))
     return sorted(each for each in found if not each.is_prerelease)

@@ -45,5 +45,6 @@ def is_answered(url: str, health: str | None) -> bool:
             return link.getresponse().status == 200
         finally:
             link.close()
+    # ValueError: the port of the URL is no number, or too large
     except (OSError, ValueError, http.client.HTTPException):
         return False

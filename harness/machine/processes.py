@@ -24,6 +24,7 @@ def succeeds(words: Sequence[str], who: str, folder: Path | None = None) -> bool
     for _ in range(TRIES):
         with suppress(subprocess.TimeoutExpired):
             code = subprocess.run(words, cwd=folder, capture_output=True, timeout=PROBE_SECONDS).returncode
+            # below 0 and above 128 a signal ended it, or what it had started
             if 0 <= code <= 128:
                 return code == 0
     raise Killed(f"{who} was killed or stood still; try again on a quieter machine")
@@ -46,6 +47,7 @@ def look(pid: int) -> Seen:
     with suppress(OSError, ValueError):
         lines = Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines()
         told = {name: rest.strip() for name, _, rest in (line.partition(":") for line in lines)}
+    # T: stopped by a signal, t: by a debugger
     return Seen(int(told.get("VmHWM", "0").split()[0]) * 1024, told.get("State", "").startswith(("T", "t")))
 
 
@@ -77,6 +79,7 @@ def measure_share(leaders: Iterable[int]) -> Share:
     for pid in {pid for leader in leaders for pid in _read_family(leader)}:
         for file in Path(f"/proc/{pid}/task").glob("[0-9]*/schedstat"):
             with suppress(OSError, ValueError):  # it may end at any moment
+                # nanoseconds on a processor and in its queue, and how many turns
                 ran, delayed, _ = map(int, file.read_text().split())
                 got, waited = got + ran, waited + delayed
     return Share(got / 1e9, waited / 1e9)
@@ -88,8 +91,10 @@ def _read_family(leader: int) -> dict[int, int]:
     spent, parents, ours = dict[int, int](), dict[int, int](), {leader}
     for file in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, ValueError, IndexError):  # it may end at any moment
+            # the name of a program stands in brackets, and may hold brackets and blanks itself
             told = file.read_text(errors="replace").rpartition(")")[2].split()
             pid = int(file.parent.name)
+            # of proc(5), counted from the state on: 1 the parent, 3 the session, 11 to 14 its ticks and its children's
             spent[pid], parents[pid] = sum(map(int, told[11:15])), int(told[1])
             if int(told[3]) == leader:
                 ours.add(pid)

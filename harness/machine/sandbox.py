@@ -26,6 +26,7 @@ _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _VERSION, _BENEATH, _PORT = 1, 1, 2
 _NO_NEW_PRIVILEGES, _FILTER = 38, 22
 _BY_PROGRAM = 2
+# bits of LANDLOCK_ACCESS_FS_* in linux/landlock.h
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _REFER, _TRUNCATE = (1 << at for at in (0, 1, 2, 3, 13, 14))
 _MAKE_AND_REMOVE = sum(1 << at for at in range(4, 13))
 _CONNECT = 1 << 1
@@ -66,6 +67,7 @@ class Sandbox:
             forks: Whether others are forked from it, which enter a narrower one.
         """
         if sys.platform == "linux":
+            # before Landlock, which forbids mounts and the files of control groups
             crowds.enter()
             namespaces.isolate(self.covers, (*SYSTEM, *self.reads, *self.writes))
             self._hold(forks=forks)
@@ -76,10 +78,12 @@ class Sandbox:
         self._hold(forks=False)
 
     def _hold(self, *, forks: bool) -> None:
+        # first, as Linux takes neither rules nor filter from an ordinary user without it
         _control(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
         self._restrict()
         namespaces.drop_rights(forks=forks)
         if program := base64.b64decode(self.filter):
+            # in a name of its own, as an address alone keeps no buffer alive
             held = ctypes.create_string_buffer(program, len(program))
             # struct sock_fprog: how many instructions of eight bytes, and where they are.
             _control(_FILTER, _BY_PROGRAM, struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(held)))
@@ -89,10 +93,12 @@ class Sandbox:
         version = find_abi()
         if version < FILES:
             return
+        # a right that this version does not know is refused: truncating came with the one after FILES
         changed = _WRITE_FILE | _MAKE_AND_REMOVE | _REFER | (_TRUNCATE if version > FILES else 0)
         read = _EXECUTE | _READ_FILE | _READ_DIR
         net = _CONNECT if self.ports is not None and version >= PORTS else 0
         asked = struct.pack("QQQ", read | changed, net, _SCOPES if version >= SCOPED else 0)
+        # older versions know only the beginning of the structure
         held = asked[: 24 if version >= SCOPED else 16 if version >= PORTS else 8]
         rules = _call(_CREATE, held, len(held), 0)
         try:
@@ -119,6 +125,7 @@ def _allow(rules: int, path: str, rights: int) -> None:
     try:
         if not stat.S_ISDIR(os.fstat(place).st_mode):
             rights &= _EXECUTE | _READ_FILE | _WRITE_FILE | _TRUNCATE
+        # "=": the structure is packed, without padding
         _call(_ADD, rules, _BENEATH, struct.pack("=Qi", rights, place), 0)
     finally:
         os.close(place)
@@ -150,6 +157,7 @@ def _control(*args: int | bytes) -> None:
 
 def _call(number: int, *args: int | bytes) -> int:
     """A system call of Landlock. OSError if it fails."""
+    # `syscall` takes longs, and ctypes would pass an int of 32 bits
     wide = [ctypes.c_long(arg) if isinstance(arg, int) else arg for arg in args]
     done = int(load_library().syscall(ctypes.c_long(number), *wide))
     if done < 0:

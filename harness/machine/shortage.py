@@ -179,6 +179,7 @@ def _list_causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _spell(error: BaseException) -> str:
+    # the error may be of somebody else's class, and fail as it is shown
     with suppress(Exception):
         return f"{type(error).__name__}: {error}"
     return type(error).__name__
@@ -191,6 +192,7 @@ def _explain_room(folder: Path, _: int) -> str:
     try:
         found = os.statvfs(folder)
         free = found.f_bavail * found.f_frsize
+        # some file systems, as Btrfs, do not count files and say 0
         if found.f_files and found.f_favail < FEW_FILES:
             return f"the disk takes {found.f_favail:,} files more, of {found.f_files:,}: make room"
         if free < ROOM:
@@ -283,5 +285,6 @@ def _read_memory() -> tuple[int, int]:
         group = Path("/sys/fs/cgroup")
         most, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
         counts = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        # cached pages of files that were not used lately count as free: the system gives them back on demand
         total, free = min(total or most, most), min(free, most - used + int(counts.get("inactive_file", 0)))
     return total, free

@@ -30,6 +30,7 @@ def _list_named(folder: Path) -> Iterator[Path]:
     """What a folder of packages names elsewhere; what cannot be read names nothing."""
     for file in folder.glob("*.pth"):
         for line in _read(file).splitlines():
+            # as `site` reads them: what begins with import is code
             if line.strip() and not line.startswith(("#", "import ", "import\t")):
                 yield folder / line.rstrip()
     for file in folder.glob("__editable__*_finder.py"):

@@ -98,6 +98,7 @@ def list_rules(*, datagrams: bool, forks: bool) -> Iterator[Rule]:
         yield "socket", denied, (_Compared(0, "==", family),)
     for family in (_INET, _INET6):
         yield "socket", denied, (_Compared(0, "==", family), _Compared(2, ">", _LAST_PROTOCOL))
+        # the kind shares its argument with flags, so only its bits are compared
         for kind in set(range(_KINDS)) - {_STREAM, *((_DATAGRAM,) if datagrams else ())}:
             yield "socket", denied, (_Compared(0, "==", family), _Compared(1, "&", kind, _KINDS))
 
@@ -129,6 +130,7 @@ def compile_filter(*, datagrams: bool, forks: bool) -> str:
 
 def _write(compared: _Compared) -> _Comparison:
     argument, operator, value, mask = compared
+    # libseccomp takes the mask of a masked comparison before the value
     data = (mask, value) if operator == "&" else (value, 0)
     return _Comparison(argument, _OPERATORS[operator], *data)
 
@@ -139,6 +141,7 @@ def _load() -> ctypes.CDLL | None:
         library = ctypes.CDLL("libseccomp.so.2")
     except OSError:
         return None
+    # else ctypes takes a pointer for an int of 32 bits
     library.seccomp_init.restype = ctypes.c_void_p
     library.seccomp_init.argtypes = [ctypes.c_uint32]
     library.seccomp_release.argtypes = [ctypes.c_void_p]

@@ -80,7 +80,9 @@ def _start(context: Any, function: Callable[[Any], object]) -> Iterator[Connecti
     """A worker, to which parts are sent, each in a tuple. It has ended after that: at once if it still works."""
     ours, theirs = context.Pipe()
     with ours:
+        # only the process is to hold this end, so that the connection breaks with it
         with theirs:
+            # thresholds go along, as a new process begins with Python's own
             process = context.Process(target=_work, args=(theirs, function, gc.get_threshold()))
             with _notice_kill():  # of the server that starts it
                 process.start()
@@ -89,6 +91,7 @@ def _start(context: Any, function: Callable[[Any], object]) -> Iterator[Connecti
             with suppress(ConnectionError):
                 ours.send(None)
         except BaseException:
+            # a worker that is still busy ends once this end is closed
             ours.close()
             process.join()
             leftovers.sweep_temporary()  # it had no time to clear its folder
@@ -106,10 +109,12 @@ def _share(workers: list[Connection], parts: Sequence[P], ahead: int) -> Iterato
             while idle and begun < min(len(parts), number + ahead):
                 worker = idle.popleft()
                 with _notice_kill():
+                    # in a tuple, as a part may be falsy and None ends the worker
                     worker.send((parts[begun],))
                 busy[worker] = begun
                 begun += 1
             ready = wait(busy)
+            # a list, as `busy` gets smaller in the loop
             for worker in [each for each in busy if each in ready]:
                 with _notice_kill():
                     made, error = worker.recv()
@@ -150,8 +155,10 @@ def _work(parts: Connection, function: Callable[[Any], object], thresholds: tupl
 def _attempt(function: Callable[[P], R], part: P) -> bytes:
     """What is sent: what was made, and what was raised."""
     try:
+        # pickled here, so that what cannot be pickled is told like any other error
         return bytes(ForkingPickler.dumps((function(part), None)))
     except Exception as error:  # it is raised where the work is shared
+        # its traceback is not sent with it
         error.add_note("".join(format_exception(error)))
         return bytes(ForkingPickler.dumps((None, error)))
 

@@ -107,6 +107,7 @@ def list_commits(repo: Repo, amount: int, after: str | None = None) -> list[Comm
         at = parents[0]
     chain.append((at, ""))  # what the oldest change changed
     chain.reverse()
+    # unsorted, as git else puts the commits that it is asked for in order of time
     told = _ask(
         repo, "log", "--no-walk=unsorted", "--stdin", f"--format={_FORMAT}",
         stdin="".join(f"{commit}\n" for commit, _ in chain).encode(),
@@ -115,6 +116,7 @@ def list_commits(repo: Repo, amount: int, after: str | None = None) -> list[Comm
     for (commit, parent), row in zip(chain, filter(None, told), strict=True):
         _, author, email, seconds, subject = row.split("\0", 4)
         since = int(seconds) if seconds.isdecimal() else 0  # no git wrote such a commit
+        # a commit may claim a time that no datetime holds
         before = max(before + timedelta(seconds=1), datetime.fromtimestamp(min(since, 2**32), UTC))
         found.append(Commit(commit, parent, before, author, email, subject))
     return found
@@ -145,7 +147,9 @@ def _split(commits: Iterable[Commit], sizes: Mapping[str, int]) -> Iterator[list
 
 def read_texts(repo: Repo | GitFolder, places: Sequence[tuple[str, str]]) -> list[str | None]:
     """The texts of files, each by commit and path; None: it is not there, too large, or no UTF-8 text."""
+    # git reads one name a line, so it cannot be asked for one that holds a line feed
     asked = [(commit, path) for commit, path in places if "\n" not in path]
+    # sizes first, so that no large file is read
     sizes = _ask(repo, "cat-file", "--batch-check=%(objecttype) %(objectsize)", stdin=_join_names(asked)).splitlines()
     fit = [
         place
@@ -157,6 +161,7 @@ def read_texts(repo: Repo | GitFolder, places: Sequence[tuple[str, str]]) -> lis
         end = data.index(b"\n", at)
         size = int(data[at:end].rsplit(b" ", 1)[1])
         texts[place] = _decode(data[end + 1 : end + 1 + size])
+        # a line feed ends the head, another one the content
         at = end + size + 2
     return [texts.get(place) for place in places]
 
@@ -204,11 +209,13 @@ def _compare(repo: GitFolder, commits: Sequence[Commit]) -> dict[str, list[FileC
     known = {each.hash.encode(): each.hash for each in commits}
     found: dict[str, list[FileChange]] = {}
     commit, block = "", list[bytes]()
+    # one more head at the end, so that the last block is read as well
     for row in (*data.split(b"\n"), b"diff --git "):
         if row.startswith(b"diff --git "):
             if block:
                 found[commit].extend(filter(None, [_read_file(block)]))
             block = [row]
+        # no line of a diff is taken for a commit: lines of files have a sign in front
         elif name := known.get(row.split(b" ", 1)[0]):
             if block:
                 found[commit].extend(filter(None, [_read_file(block)]))
@@ -233,6 +240,7 @@ def _read_file(block: Sequence[bytes]) -> FileChange | None:
             old = _name(row, start) or old
         for start in (b"+++ b/", b"rename to "):
             new = _name(row, start) or new
+        # git quotes a name that holds quotes, backslashes or control characters
         if row.startswith((b'--- "', b'+++ "', b'rename from "', b'rename to "')):
             return None
         unread |= row.startswith(b"Binary files ")
@@ -250,6 +258,7 @@ def _name(row: bytes, start: bytes) -> str:
     if not row.startswith(start):
         return ""
     try:
+        # git puts a tab behind a name that holds a blank
         return row.removeprefix(start).decode("utf-8").removesuffix("\t")
     except UnicodeDecodeError:
         return ""
@@ -257,6 +266,7 @@ def _name(row: bytes, start: bytes) -> str:
 
 def _read_hunks(rows: Sequence[str]) -> Iterator[Hunk]:
     removed, added, before, after = list[Line](), list[Line](), 0, 0
+    # one more head, so that the last hunk is yielded as well
     for row in (*rows, "@@ -0 +0 @@"):
         if head := _HUNK.match(row):
             if removed or added:

@@ -147,6 +147,7 @@ class Repo:
 
     def part(self, tree: Path) -> None:
         """Makes a work tree hold the objects of its own history, and borrow none: those of later commits are gone."""
+        # without -l, objects that are borrowed are packed as well, so the alternates can go after it
         self._ask("repack", "-a", "-d", "-q", at=tree / ".git")
         (tree / ".git" / "objects" / "info" / "alternates").unlink()
 
@@ -206,6 +207,7 @@ class Repo:
         for blob in blobs:
             end = data.index(b"\n", at)
             size = data[at:end].rsplit(b" ", 1)[1]
+            # of an object that is not there git says `missing` in the place of a size
             if not size.isdigit():
                 raise self._lack(blob)
             content = data[end + 1 : end + 1 + int(size)]
@@ -253,16 +255,19 @@ def build(origin: Path | Clone, cache: Path) -> Repo:
     total = hashlib.sha256()
     for one in series:
         for file, data in one.patches:
+            # with lengths, so that no other series of patches gives the same bytes
             total.update(f"{one.folder}{file}\0{len(data)}\0".encode() + data)
     digest = total.hexdigest()
     target = cache.absolute() / f"{name}-{digest[:16]}"
     with _opening:
+        # somebody may have cleared the cache since
         if target not in _opened or not target.is_dir():
             made = find_standing(target, series)
             if made is None:
                 try:
                     target.parent.mkdir(parents=True, exist_ok=True)
                     with FileLock(target.with_name(f".{target.name}.lock"), timeout=_PATIENCE):
+                        # once more, as another process may have built it while the lock was waited for
                         made = find_standing(target, series) or make(name, folder, series, target)
                 except OSError as error:  # TimeoutError of the lock included
                     refuse(name, cache, error)

@@ -61,6 +61,7 @@ class WorkTrees:
         if first:
             try:
                 future.set_result(_work_again_if_killed(repo, commit, job, values, visible))
+            # an interrupt, too: whoever waits for the future would wait for ever
             except BaseException as error:
                 with self._lock:
                     del self._done[key]  # the machine may be in a better state for who asks next
@@ -124,6 +125,7 @@ def lay_hidden(tree: Path, job: Job) -> None:
     if not job.hidden:
         return
     place = tree / HIDDEN
+    # a link is removed itself, not the folder that it leads to
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place)
     else:
@@ -163,6 +165,7 @@ def run(tree: Path, decision: str, words: Sequence[str], before: Sequence[str]) 
         raise Killed(f"{lack}; {words[0]} failed")
     lines = out.strip().splitlines()
     value = lines[-1].strip() if code == 0 and lines else None
+    # the tree is a temporary folder, whose name differs from run to run
     output = (out + err).replace(str(tree), ".")[:OUTPUT_LIMIT]
     return Check(decision=decision, command=tuple(words), exit=code, value=value or None, output=output)
 
@@ -185,6 +188,7 @@ def show_diff(tree: Path, before: Sequence[str]) -> str:
     """
     env = {**_make_environment(tree), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     env["GIT_DIR"], env["GIT_WORK_TREE"] = str(tree / ".git"), str(tree)  # never a repository further up
+    # git shows a new file in a diff only if the index knows of it
     for words in (("add", "--intent-to-add", "--all"), ("diff", "--no-color", "--ignore-submodules=all")):
         shown = command.run([*before, "git", *words], tree, env, DIFF_SECONDS, DIFF_BYTES)
         if shown.code:

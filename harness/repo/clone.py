@@ -64,6 +64,7 @@ def configure(commit: str, *, bare: bool, more: str = "") -> str:
         more: Lines of what else git has to know of it.
     """
     more += "\tobjectformat = sha256\n" * (len(commit) == SHA256)
+    # git heeds these extensions only in a repository of version 1
     core = f"[core]\n\trepositoryformatversion = {int(bool(more))}\n\tbare = {str(bare).lower()}\n"
     return f"{core}[extensions]\n{more}" if more else core
 
@@ -173,6 +174,7 @@ def _write_at_once(file: Path, text: str) -> None:
 
 def _fetch(clone: Clone, target: Path) -> None:
     more = {key: value for key in _PASSED if (value := os.environ.get(key))}
+    # BatchMode, as ssh else asks for a password at the terminal
     done = run_git(
         "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--", clone.location,
         clone.commit, at=target, more={**more, "GIT_SSH_COMMAND": "ssh -o BatchMode=yes"},
@@ -187,6 +189,7 @@ def _read_history(clone: Clone, target: Path) -> History:
     if kind.stdout.strip() != b"commit":
         what = "is no commit there" if kind.returncode == 0 else "is not there; fetch it, or pin another commit"
         raise FixtureError(f"fixture {clone.name}: {clone.location}: {clone.commit} {what}")
+    # each commit after its parents, as `History` needs them
     listed = run_git("rev-list", "--topo-order", "--reverse", "--parents", clone.commit, "--", at=target)
     if listed.returncode:
         raise FixtureError(

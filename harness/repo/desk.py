@@ -58,6 +58,7 @@ class Desk:
     def read_file(self, path: str) -> str:
         try:
             with inside.open_file(self.tree, path, os.O_RDONLY) as file:
+                # a character takes four bytes at most, and one more shows that there is more
                 data = file.read(4 * LARGEST + 1)
             # a longer one was cut, perhaps within a character
             text = data.decode("utf-8") if len(data) <= 4 * LARGEST else None

@@ -62,6 +62,7 @@ class History:
                 f"fixture {self.name}: {named!r} is no hash of a commit; write {_SHORTEST} or more digits of it, 0 to f"
             )
         at = bisect_left(self._commits_in_order, named)
+        # a second one is enough to see that the start is ambiguous
         found = [commit for commit in self._commits_in_order[at : at + 2] if commit.startswith(named)]
         if not found:
             raise FixtureError(
@@ -134,6 +135,7 @@ class History:
                 found.update(new)
                 rest += new
             while len(self._ancestors) >= _HEADS:  # each is as large as the history
+                # with defaults, as another thread may take them away at the same moment
                 self._ancestors.pop(next(iter(self._ancestors), ""), None)
             self._ancestors[commit] = known = frozenset(found)
         return known

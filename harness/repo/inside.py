@@ -10,7 +10,9 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
+# HFS+ ignores these in the names of files
 _UNSEEN = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+# Windows drops dots and blanks at the end of a name, and NTFS gives `.git` the short name `git~1`
 _GIT = re.compile(r"\.git[. ]*(?:[:/\\].*)?|git~\d+", re.IGNORECASE)
 
 
@@ -36,6 +38,7 @@ def open_folder(tree: Path, parts: list[str], *, create: bool = False) -> int:
             if create:
                 with suppress(FileExistsError):
                     os.mkdir(part, dir_fd=at)
+            # part by part, as O_NOFOLLOW holds for the last part of a path only
             above, at = at, os.open(part, os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
             os.close(above)
     except (OSError, ValueError):
@@ -61,9 +64,11 @@ def open_file(tree: Path, path: str, how: int) -> BinaryIO:
     finally:
         os.close(at)
     facts = os.fstat(file)
+    # a hard link may be a second name of a file outside of the tree
     if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1:
         os.close(file)
         raise OSError(f"'{path}' is no plain file of its own")
+    # cut only now that it is known to be a file of the tree
     if how & os.O_TRUNC:
         os.ftruncate(file, 0)
     if how & os.O_RDWR:

@@ -48,6 +48,7 @@ def find_commit(location: str, named: str) -> str:
     why = f"knows no commit '{named}'; name a branch, a tag or a hash, as in HEAD~20"
     if parts and start:
         with tempfile.TemporaryDirectory() as folder:  # a directory of our own, as git would read theirs
+            # a branch has to hold a whole hash, whether or not there is such a commit
             make_directory(Clone(location, start.ljust(digits, "0")), Path(folder), objects)
             asked = f"{start}{parts['steps'] or ''}^{{commit}}"
             done = run_git("rev-parse", "--verify", "--quiet", asked, at=Path(folder))
@@ -71,8 +72,10 @@ def _find_start(path: Path, name: str, digits: int) -> str:
     stacks = Stacks(folder, common, "0" * digits) if (common / STACK).is_dir() else None
     if name in _CHECKED_OUT:
         return stacks.find_head() if stacks else _follow(_read_line(folder / "HEAD"), common)
+    # the name is looked up as a path below the git directory
     if ".." in name or name.startswith(("/", "-")):
         return ""
+    # only below refs/: with an empty prefix any file of a git directory could be named
     named = (f"{prefix}{name}" for prefix in _FOLDERS if f"{prefix}{name}".startswith("refs/"))
     refs = (stacks.find(each) if stacks else _follow(f"ref: {each}", common) for each in named)
     return next(filter(None, refs), name if _SHORT.fullmatch(name) else "")
@@ -102,4 +105,5 @@ def _read_line(file: Path) -> str:
 
 def _find_packed(file: Path, name: str) -> str:
     rows = (row.split(" ") for row in _read_line(file).splitlines())
+    # other rows are the head and, behind a tag, what it leads to
     return next((row[0] for row in rows if len(row) == 2 and row[1] == name), "")

@@ -37,6 +37,7 @@ def list_reads() -> list[Path]:
         named = _HOME.search((own / "pyvenv.cfg").read_text("utf-8"))
     except (OSError, ValueError):
         named = None
+    # `home` is the folder of the program, whose libraries lie beside it
     return [own, *([Path(named[1].strip()).resolve().parent] if named else [])]
 
 

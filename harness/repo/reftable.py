@@ -42,8 +42,10 @@ class Stacks:
     def _ask(self, folder: Path, *words: str) -> str:
         with tempfile.TemporaryDirectory() as made:
             ours = Path(made)
+            # git takes a folder without these for no repository
             for below in ("objects", "refs", STACK):
                 (ours / below).mkdir()
+            # what git writes there itself: with reftables, HEAD is in the stack
             (ours / "HEAD").write_text("ref: refs/heads/.invalid\n")
             (ours / "config").write_text(configure(self.commit, bare=True, more=f"\trefstorage = {STACK}\n"))
             try:
@@ -52,6 +54,7 @@ class Stacks:
             except OSError as error:
                 raise FixtureError(f"{folder / STACK}: cannot be read: {describe_cause(error)}") from None
             done = run_git(*words, at=ours)
+        # 1: there is no such reference
         if done.returncode not in (0, 1):
             raise FixtureError(
                 f"{self.common}: its branches are in a reftable, which the git here does not read ({reason(done)}); "

@@ -138,6 +138,7 @@ def make(name: str, folder: Path, series: Sequence[Series], target: Path) -> lis
                 raise FixtureError(f"fixture {name}: git {words[0]} failed: {reason(done)}")
             return done.stdout
 
+        # the form of hashes is named, as git's default may be another one
         run("init", "--quiet", "--bare", "--template=", f"--initial-branch={MAIN}", "--object-format=sha1")
         made: list[list[str]] = []
         for one in series:
@@ -155,6 +156,7 @@ def make(name: str, folder: Path, series: Sequence[Series], target: Path) -> lis
         run("symbolic-ref", "HEAD", f"refs/heads/{MAIN}")
         run("repack", "-a", "-d", "--quiet")
         (where / _SERIES).write_text("".join(f"{commit}\n" for commits in made for commit in commits))
+        # a folder that holds something cannot be replaced by a rename
         if target.exists():  # damaged
             target.rename(draft / "damaged")
         where.replace(target)
@@ -168,6 +170,7 @@ def _apply(name: str, folder: Path, one: Series, where: Path, tree: Path) -> Non
     done = run_git(*_AM, "--", *(str(folder.absolute() / file) for file in files), at=where, tree=tree)
     if done.returncode:
         check_room(tree)
+        # where `git am` keeps the number of the patch that it is at
         at = where / "rebase-apply" / "next"
         file = files[int(at.read_text()) - 1] if at.exists() else files[0]
         raise FixtureError(

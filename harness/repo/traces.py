@@ -55,6 +55,7 @@ class Tracer:
 
     def read_line(self, commit: str, path: str, line: int) -> str | None:
         """As `Repo.line`."""
+        # backends cite what they like, whatever the types say; a bool is an int to `isinstance`
         if (
             not (isinstance(commit, str) and isinstance(path, str) and type(line) is int)
             or commit not in self._history.parents
@@ -95,6 +96,7 @@ class Tracer:
             renamed: dict[str, dict[str, str]] = {commit: {} for commit in new}
             rest, commit, digits = iter(words), "", len(new[0])
             for word in rest:
+                # a status is shorter than a hash; names, which may be longer, are taken along with their status
                 if len(word) >= digits:
                     commit = word[:digits].decode("ascii")
                     continue

@@ -51,6 +51,7 @@ class Copies:
                         copy.seek(start)
                         for at in range(start, end, PIECE):
                             self._left -= copy.write(os.pread(source, min(PIECE, end - at), at))
+                    # a hole at the end is not written, but counts in the size
                     copy.truncate(size)
         except FileNotFoundError:
             return True

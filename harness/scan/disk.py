@@ -78,6 +78,7 @@ def _name_opaque(opened: int, size: int) -> str:
         return ""
     head, tail = os.pread(opened, 8, 0), os.pread(opened, 8, size - 8)
     name = next((name for name, begin, end in _OPAQUE if head.startswith(begin) and tail.endswith(end)), "")
+    # other files may begin and end like Parquet: the length of its footer has to fit, too
     return name if name != "Parquet" or 0 < int.from_bytes(tail[:4], "little") <= size - 12 else ""
 
 
@@ -156,6 +157,7 @@ class Survey:
                 found.files += file.read
                 found.bytes += file.size
                 found.dark += 0 if file.sightings else file.dark
+                # all forms of vectors have this in their name, and no form of a text has
                 found.vectorless += 0 if any("float" in each.form for each in file.sightings) else file.dark
                 found.sightings += file.sightings
                 found.weights += file.weights
@@ -258,6 +260,7 @@ class Survey:
     def _database(self, path: Path, opened: int, size: int, file: _File, tally: _Tally, pages: sqlite.Pages) -> None:
         try:
             weights: dict[str, tuple[int, int]] = {}
+            # rows first: `met` tells by them which of the file's bytes were seen already
             for place, match in sqlite.find_in_rows(path, self._needles, weights):
                 tally.add(match, place, row=True)
             for place, (held, dark) in weights.items():

@@ -57,6 +57,7 @@ class Needles:
         for needle in meanings:
             heads.setdefault(needle[:HEAD].translate(_LOWER), []).append(needle)
         self._heads = list(heads.values())
+        # base64 in another case is another text, and numbers have no case
         self._folded = [
             [
                 (needle.translate(_LOWER), fact)
@@ -93,6 +94,7 @@ class Needles:
         for fact, form, at, size, cosine in self._vectors.near(b"".join(values)):
             number = bisect_right(ends, at)
             start = at - (ends[number] - len(values[number]))
+            # a window that runs on into the next value is none
             if at + size <= ends[number] and (number, fact, start) not in exact:
                 yield number, Match(fact, form, start, cosine)
 
@@ -104,6 +106,7 @@ class Needles:
             for needle in here:
                 for fact, form in self._meanings[needle]:
                     yield Match(fact, form, start)
+            # what stands there as it is written is not told again as another case
             for folded, fact in () if here else self._folded[head]:
                 if lower.startswith(folded, start):
                     yield Match(fact, "another case", start)

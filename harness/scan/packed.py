@@ -68,6 +68,7 @@ _HEAD_BYTES = _HEADS.tobytes()  # for one value, as asking an array takes longer
 
 
 def _make_bare() -> Any:
+    # negative window bits: a stream without header and checksum
     return zlib.decompressobj(-15)
 
 
@@ -89,6 +90,7 @@ class Unpacking:
         """
         done = 0
         for at in pieces:
+            # a head that begins at the end of a piece goes on in the next
             data = source(at, piece + 64)
             if self._is_spent():
                 return
@@ -138,6 +140,7 @@ class Unpacking:
             self._left -= len(part)
             found += part
             step = STEP
+            # blocks overlap by the longest needle; what begins in the overlap is found with the next
             while len(found) >= BLOCK + overlap:
                 yield from self._search(start, bytes(found[: BLOCK + overlap]), BLOCK)
                 del found[:BLOCK]
@@ -170,6 +173,7 @@ _MAGICS: tuple[tuple[bytes, str, Callable[[], Any]], ...] = (
     (b"\x28\xb5\x2f\xfd", "zstd", _make_zstd),
     (unframed.SNAPPY, "snappy", unframed.Snappy),
 )
+# what the libraries raise for broken data differs: bz2 OSError and EOFError, lz4 RuntimeError
 _BROKEN = (
     zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, RuntimeError, MemoryError, cramjam.DecompressionError,
     zstd.ZstdError,
@@ -190,6 +194,7 @@ def _explain_unread(form: str, head: bytes, error: Exception) -> str:
     """What a stream is that may be whole and was not unpacked; empty: it breaks off, or is none."""
     if form == "zstd" and _wants_dictionary(head):
         return "what is compressed with a dictionary of its own"
+    # neither library has an error of its own for a limit of memory
     if isinstance(error, (zstd.ZstdError, lzma.LZMAError)) and "memory" in str(error).lower():
         return "what takes more memory to unpack than is spent on it"
     return ""

@@ -15,6 +15,7 @@ PAGE = 8192
 LIVE, DEAD, ENTRY, DEAD_ENTRY, FREE = (
     "live tuple", "dead tuple", "index entry", "dead index entry", "free space of a page",
 )  # fmt: skip
+# pg_xlog, like pg_clog below, is the name before PostgreSQL 10
 FOLDERS = {"pg_wal": "write-ahead log", "pg_xlog": "write-ahead log"}
 _RELATION = re.compile(r"(?:.*/)?(?:base|global|pg_tblspc/[^/]+/[^/]+)/(?:\d+/)?(?:t\d+_)?\d+(?:_init)?(?:\.\d+)?")
 """The main forks of tables and indexes; free space and visibility maps hold no values."""
@@ -64,6 +65,7 @@ class Cluster:
             return False
         xmin, xmax = struct.unpack_from("<2I", header)  # of a heap tuple's header; t_infomask stands at 20
         mask = struct.unpack_from("<H", header, 20)[0]
+        # frozen is both bits, so invalid is this one alone
         if mask & _XMIN_FROZEN == _XMIN_INVALID:
             return False
         if not mask & _XMIN_COMMITTED and not self._committed(xmin):

@@ -42,6 +42,7 @@ def list_files(top: Path, report: ReportSighting, skip: Collection[Path] = ()) -
         try:
             mode = path.lstat().st_mode
             if stat.S_ISDIR(mode):
+                # reversed, as the last one is taken first
                 waiting += [path / name for name in sorted(os.listdir(path), reverse=True)]  # noqa: PTH208  names only
         except FileNotFoundError:
             continue
@@ -130,4 +131,5 @@ def find_unpacked(file: int, size: int, unpacking: Unpacking) -> Iterator[Match]
 
 def _find_pieces(file: int, size: int) -> Iterator[int]:
     """Where the pieces begin in which something was written."""
+    # at multiples of PIECE, each once: several written parts may lie in one piece
     return iter(dict.fromkeys(at for a, b in find_written(file, size) for at in range(a - a % PIECE, b, PIECE)))

@@ -54,6 +54,7 @@ def find_in_rows(path: Path, needles: Needles, weights: Weights | None = None) -
     """
     weights = {} if weights is None else weights
     with _make_scratch() as folder:
+        # immutable: SQLite takes no lock and makes no file beside the store
         database = f"file:{quote(os.fsencode(path.absolute()))}?immutable=1"
         if any(_size(path, end) for end in LOGS):
             database = f"file:{quote(str(_copy(path, folder)))}"  # the log belongs to what is live
@@ -90,6 +91,7 @@ def _size(path: Path, end: str) -> int:
 
 def _copy(path: Path, folder: Path) -> Path:
     try:
+        # without -shm, which SQLite makes anew from the log
         for end in ("", *LOGS):
             if _size(path, end) > COPIED:
                 raise Unreadable(f"{_size(path, end):,} bytes are too many to copy, so its log cannot be read with it")
@@ -101,8 +103,10 @@ def _copy(path: Path, folder: Path) -> Path:
 
 
 def _find_in_rows(link: sqlite3.Connection, needles: Needles, weights: Weights) -> Iterator[tuple[str, Match]]:
+    # a value of type text may hold any bytes
     link.text_factory = bytes
     wide = link.execute("pragma encoding").fetchone()[0] != b"UTF-8"
+    # a virtual table has no root page: what it shows is stored in its shadow tables
     listed = link.execute("select name from sqlite_master where type = 'table' and rootpage > 0 order by name")
     problem, unpacking = None, Unpacking(needles)
     for table in ["sqlite_master", *(name.decode("utf-8", "replace") for (name,) in listed.fetchall())]:
@@ -160,6 +164,7 @@ def _find(values: Sequence[tuple[str, bytes]], needles: Needles, unpacking: Unpa
         for match in unpacked[value]:
             holding.add(number)
             yield place, match
+    # what was not unpacked to its end may hold something
     if not unpacking.unread:
         short = (value for number, (_, value) in enumerate(values) if len(value) <= SHORT and number not in holding)
         needles.plain.update(islice(short, max(0, KNOWN - len(needles.plain))))
@@ -168,6 +173,7 @@ def _find(values: Sequence[tuple[str, bytes]], needles: Needles, unpacking: Unpa
 def _list_stored(link: sqlite3.Connection, table: str) -> str:
     """The columns whose values lie in the file; a virtual one is computed when it is read, and may be of any size."""
     told = link.execute(f"pragma table_xinfo({_quote(table)})").fetchall()
+    # 2: computed when it is read; 3: computed when it is written, and stored
     virtual = [name for _, name, _, _, _, _, hidden in told if hidden == 2]
     kept = [name.decode("utf-8", "strict") for _, name, *_ in told if name not in virtual]
     return ", ".join(map(_quote, kept)) if virtual else "*"
@@ -193,8 +199,10 @@ class Pages:
         head = os.pread(file, 100, 0)
         self.valid = head.startswith(MAGIC) and len(head) == 100
         page = int.from_bytes(head[16:18], "big")
+        # 65536 has no room in two bytes, and is written as 1
         self._page = 65536 if page == 1 else page
         self.valid = self.valid and self._page >= 512 and self._page & (self._page - 1) == 0
+        # byte 20: how much at the end of each page is kept for extensions
         self._usable = self._page - (head[20] if self.valid else 0)
         self._free = self._list_freed(int.from_bytes(head[32:36], "big")) if self.valid else frozenset()
         self._known: tuple[int, list[range], str] = (0, [], OTHER)
@@ -202,6 +210,7 @@ class Pages:
     def _list_freed(self, trunk: int) -> frozenset[int]:
         """Page numbers of the free list: its trunks and their leaves."""
         free: set[int] = set()
+        # a damaged list may lead back to itself
         while trunk and trunk not in free and (data := self._read(trunk)):
             free.add(trunk)
             leaves = min(_read_number(data, 4, 4), self._usable // 4 - 2)
@@ -234,6 +243,7 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
         value = value << 7 | data[position] & 0x7F
         if data[position] < 0x80:
             return value, position + 1
+    # the ninth byte counts with all of its bits
     return value << 8 | _read_number(data, at + 8, 1), at + 9
 
 
@@ -259,6 +269,7 @@ def _list_cells(data: bytes, start: int, usable: int) -> tuple[list[range], str]
 
 def _count_local(payload: int, usable: int, kind: str) -> int:
     """Bytes of a payload that are kept in the cell, with the number of the first overflow page if there is one."""
+    # formulas of SQLite's file format, by which what does not fit fills whole overflow pages
     most = usable - 35 if kind == ROW else (usable - 12) * 64 // 255 - 23
     if payload <= most:
         return payload

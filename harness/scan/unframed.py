@@ -27,6 +27,7 @@ class Snappy:
         found = bytearray()
         while len(self._kept) >= 4 and not self.eof:
             kind, size = self._kept[0], int.from_bytes(self._kept[1:4], "little")
+            # no reader may pass over a chunk of a kind below 0x80 that it does not know
             if 1 < kind < 0x80 or size > _CHUNK * 2:
                 self.eof, self.unused_data = True, self._kept
                 break
@@ -34,6 +35,7 @@ class Snappy:
                 break
             body, self._kept = self._kept[4 : 4 + size], self._kept[4 + size :]
             if kind == 0:
+                # a checksum of four bytes stands before what is packed
                 found += _unpack_snappy(body[4:], _CHUNK)
             elif kind == 1:
                 found += body[4:]
@@ -50,6 +52,7 @@ def unpack_blocks(value: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _unpack_snappy(block: bytes, most: int) -> bytes:
+    # memory is taken by the size that a block states, which may be huge
     if cramjam.snappy.decompress_raw_len(block) > most:
         raise ValueError("larger than what is unpacked")
     return bytes(cramjam.snappy.decompress_raw(block))

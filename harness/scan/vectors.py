@@ -79,6 +79,7 @@ class Vectors:
             raise ValueError("a vector is zero or not finite")
         self._units = stacked / norms
         self._centred = _subtract_mean(self._units.astype("f8"))
+        # equal components leave a vector of length 0
         self._centred /= np.maximum(np.linalg.norm(self._centred, axis=1, keepdims=True), np.finfo("f8").tiny)
         self._tables = {width: self._lookups(width) for width in LAYOUTS}
 
@@ -95,6 +96,7 @@ class Vectors:
             tables = [table | table[::-1] for table in tables]
         if width < 4 and np.prod([table.mean() for table in tables]) > LOOSE:
             return []
+        # where there is one word only, the second table admits everything
         first, second = [*tables, np.ones(1 << WORD, bool)][:2]
         return [first | second.astype("u1") << 1, *tables[2:]]
 
@@ -102,6 +104,7 @@ class Vectors:
         """Which signs (bit i: component first + i is negative) any wanted vector may show, with zero at any shift."""
         weights = (1 << np.arange(WORD)).astype("u4")
         part = np.concatenate([self._units[:, first : first + WORD] - shift for shift in shifts])
+        # unit vectors with cosine c lie sqrt(2 (1 - c)) apart, spread over all components
         sure = np.abs(part) > SIGMAS * np.sqrt(2 * (1 - NEAR) / self._dims)
         table = np.zeros(1 << WORD, bool)
         for signs, unsure in zip((part < 0) & sure, ~sure, strict=True):
@@ -137,6 +140,7 @@ class Vectors:
                 cosines = values @ wanted.T / np.linalg.norm(values, axis=1, keepdims=True)
                 rows, columns = np.nonzero(np.isfinite(cosines) & (cosines >= NEAR))
             for row, column in zip(rows, columns, strict=True):
+                # rounding may take it above 1
                 cosine = min(1.0, float(cosines[row, column]))
                 yield self._names[column], form, int(starts[row]), width * self._dims, cosine
 
@@ -144,6 +148,7 @@ class Vectors:
 def _find_candidates(words: npt.NDArray[np.int64], shift: int, tables: Sequence[Windows]) -> npt.NDArray[np.int64]:
     """Indices of the windows at 8 * index + shift numbers that every table admits."""
     codes = words >> shift & 0xFFFF
+    # an index is eight numbers on from the one before, so the next word stands two further on
     seen = tables[0][codes]
     found = np.flatnonzero((seen[:-2] & seen[2:] >> 1).view(bool))
     for number, table in enumerate(tables[1:], 2):
@@ -154,6 +159,7 @@ def _find_candidates(words: npt.NDArray[np.int64], shift: int, tables: Sequence[
 
 def _read_signs(raw: Windows, phase: int, width: int) -> npt.NDArray[np.int64]:
     """At index i the signs of the 24 numbers from byte 8 * width * i + phase on, the first in the lowest bit."""
+    # little-endian: the sign is in the last byte of a number
     packed = np.packbits(raw[phase + width - 1 :: width] >> 7, bitorder="little")
     bits = np.concatenate([packed, np.zeros(4, "u1")]).astype("i8")
     words: npt.NDArray[np.int64] = bits[:-2] | bits[1:-1] << 8 | bits[2:] << 16
