@@ -46,9 +46,11 @@ AGAIN = 0.01
 def main() -> NoReturn:
     """Every error a user can cause is one line on standard error."""
     gc.set_threshold(100_000, 50, 50)  # a run's events are many and hold no cycles: collecting them took a third
+    # Before any file is opened, which would get the number of a closed stream.
     _replace_closed()
     _degrade()
     heeded = _heed_signals()
+    # A git hook sets GIT_DIR, which would lead our git to the caller's repository.
     git.forget_caller()
     _find_temporary()
     code: int | str | None = None
@@ -66,6 +68,7 @@ def _run() -> int | str | None:
     """The exit code of the command."""
     try:
         _check_checkout()
+        # By itself click ends an interrupted command with 1, which says that a check failed.
         commands.main(standalone_mode=False)
         return GOOD
     except click.ClickException as error:
@@ -75,6 +78,7 @@ def _run() -> int | str | None:
     except (click.Abort, KeyboardInterrupt):
         say("stopped")
     except SystemExit as ending:  # to click, a reader that has gone is exit code 1, which says that a gate is broken
+        # click tells this by nothing but the class that it puts in the place of standard output.
         gone = type(sys.stdout).__name__ == "_PacifyFlushWrapper"
         return COULD_NOT_RUN if gone else ending.code
     except OSError as error:
@@ -102,6 +106,7 @@ def _describe_fault(error: Exception) -> str:
 
 def _keep_traceback(error: Exception) -> str:
     """Writes a traceback to a file: where it is."""
+    # A message may hold lone surrogates, as of a path, which UTF-8 cannot write.
     text = "".join(traceback.format_exception(error)).encode("utf-8", "backslashreplace")
     try:
         file, name = tempfile.mkstemp(prefix="coldwarm-traceback-", suffix=".txt")
@@ -155,6 +160,7 @@ def _heed_signals() -> Sequence[signal.Signals]:
     sys.unraisablehook = ask_again
     for each in heeded:
         signal.signal(each, interrupt)
+    # The timer of `ask_again` may be running when the command ends.
     return [*heeded, signal.SIGALRM]
 
 
@@ -195,6 +201,7 @@ def commands() -> None:
         stop("the working folder is no longer there: change to another one")
 
 
+# Each imports what it needs when it is called, as the start of a command must be short.
 for _command in (  # in the order of --help
     demo.demo,
     play.run,

@@ -25,6 +25,7 @@ def cache(older: float | None, size: float | None, everything: bool) -> None:
 
     trials = TrialCache(paths.find_trials())
     if everything or older is not None or size is not None:
+        # Without --size the bound of every run holds, too.
         most_bytes = 0 if everything else BOUND if size is None else int(size * 1_000_000)
         removed = trials.prune(most_bytes, None if older is None else older * 86_400)
         tell(f"removed: {removed}")

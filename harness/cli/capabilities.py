@@ -28,6 +28,7 @@ def list_capabilities(specs: Iterable[Spec]) -> dict[str, Declaration]:
     with leftovers.make_temporary() as home:
         for spec in specs:
             entry = registry.find(spec)
+            # A control with gold has no adapter that could be asked.
             if entry.reference is None:
                 found[spec.label] = Declaration(support=controls.describe(spec.adapter).support)
                 continue

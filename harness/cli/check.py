@@ -94,6 +94,7 @@ def _check(spec: Spec, call_seconds: float | None, *, fresh: bool) -> int:
     cache = OutcomeCache(paths.find_proofs(paths.cache_root()) / "checks")
     with conformance.open_setting(spec, deadlines=conformance.DEADLINES.allow(call_seconds)) as place:
         before, new_outcomes = cache.find(place, fresh=fresh), list[conformance.CheckOutcome]()
+        # A store that cannot be opened ends the command in one line, before each check fails by it.
         if len(before.outcomes) < len(conformance.CHECKS):
             place.try_open()
         if place.chat:

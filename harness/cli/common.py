@@ -46,6 +46,7 @@ def say(message: object) -> None:
     from harness.report.words import make_plain
 
     with unheard():
+        # A packed run is read from a temporary folder, whose path would mean nothing to the user.
         click.echo(f"coldwarm: {make_plain(' '.join(pack.name_files(str(message)).split()))}", err=True)
 
 
@@ -104,10 +105,12 @@ def load_stories(
     if names == ("none",):
         return []
     try:
+        # Called for its refusal: a wrong COLDWARM_TEST_ENV is told before any story is loaded.
         programs.find_environment()
         files = suite.of_split(loader.find(tasks, names), tasks, split, held_seed)
         return loader.load(files, fixtures, paths.cache_root())
     except (loader.ScenarioError, FixtureError, programs.ProgramsError) as error:
+        # A full disk shows as a fixture that cannot be built, and is no bad input.
         if lack := shortage.explain_error(error, paths.cache_root()):
             stop(f"{paths.cache_root()}: {lack}", COULD_NOT_RUN)
         stop(error)
@@ -239,6 +242,7 @@ def choose_exit_code(results: Results) -> int:
         say(f"{each.backend} could not run: {each.reason}")
     cells: list[AnyCell] = [*results.cells, *results.trust]
     lost = (each for each in cells if each.status in ("failed", "incomplete", "not-run"))
+    # A trial has a cell for each way of reading, and is named once.
     unended = {cell.played: cell.reason for cell in sorted(lost, key=lambda cell: (cell.folder != LOGS, cell.played))}
     _tell_unended(unended)
     failing = [each for each in state_faults(results) if each.bad]

@@ -43,6 +43,7 @@ def ask(
     if selection.chat is None or selection.chat.answers != "model":
         return
     if isinstance(price, tuple):
+        # --chat-price comes from no table, so the estimate must not name one.
         price, prices = Price(prompt=price[0], completion=price[1]), None
     free = price is None or not (price.prompt or price.completion)
     if free and is_here(os.environ.get("OPENAI_BASE_URL", "")):
@@ -58,6 +59,7 @@ def ask(
         return
     if not sys.stdin.isatty():
         stop("a paid run was not agreed to: --yes starts it where nobody can be asked; --chat-budget limits it")
+    # On standard error, as --json has standard output to itself.
     if not click.confirm("start it?", default=False, err=True):
         stop("not started")
 

@@ -35,7 +35,9 @@ def demo(out: Path, browse: bool) -> None:
     from harness.cli import playing
 
     tell(f"Playing the story {STORY} without a memory, and with two of them: half a minute.")
+    # Read from the command, so that the defaults are those of `run`.
     options = run.make_context("run", []).params
+    # `run` opens the page itself: `play` has no such parameter.
     del options["browse"]
     options |= {
         "backends": BACKENDS, "scenarios": (STORY,), "noise": (20,), "drilled": ("none",), "jobs": 2, "fresh": True,

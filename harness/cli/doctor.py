@@ -60,6 +60,7 @@ def examine(out: Path, specs: Sequence[Spec] = ()) -> Iterator[Examined]:
     except MissingEmbedderError as error:
         good = Examined("embedder", True, str(error), absent=True)
     except EmbedderError as error:
+        # Adapters are opened with this embedder, so nothing more can be said of them.
         yield Examined("embedder", False, str(error))
         return
     yield good
@@ -117,6 +118,7 @@ def _examine_adapters(embedder: Encoder, specs: Sequence[Spec]) -> Iterator[Exam
     with leftovers.make_temporary() as home, Gateway(EmbeddingCache(None, embedder)) as gateway:
         for at, spec in enumerate((*known, *specs)):
             if (reference := registry.find(spec).reference) is not None:
+                # A number, as a label may hold a slash, in a setting that is a path.
                 yield _try_opening(spec, reference, home / str(at), gateway, embedder.dims)
 
 
@@ -146,6 +148,7 @@ def _try_opening(spec: Spec, reference: str, folder: Path, gateway: Gateway, dim
         )
         memory.close()
     except MemoryFault as error:  # refused: it lacks a key, and is asked for by name only as well
+        # No kind of fault says that a package is missing: these words of its message do.
         absent = error.fault.kind == "refused" or "is not installed" in str(error)
         return Examined(f"adapter {name}", absent, interpreters.explain_missing(spec, error), absent)
     finally:

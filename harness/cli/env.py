@@ -60,6 +60,7 @@ def prune(names: tuple[str, ...], older: float | None) -> None:
 
 
 def _is_of(each: Environment, name: str) -> bool:
+    # A label is NAME@RELEASE+SETTINGS: it may be named whole, by its release or by its name.
     return any(name in (own, own.partition("+")[0], own.partition("@")[0]) for own in each.made.names)
 
 
@@ -68,6 +69,7 @@ def describe(each: Environment) -> str:
     import time
 
     days = (time.time() - each.used) / 86_400
+    # The first requirement is the backend's own package.
     own = each.made.requirements[0].partition("==")[0].lower()
     release = next((one for one in each.made.packages if one.lower().startswith(f"{own}==")), own)
     return (

@@ -32,6 +32,7 @@ def github(folder: Path, gates: str) -> None:
         results = Results.model_validate_json(documents.read_bytes(folder / "results.json", MOST))
         text = documents.read_text(folder / "summary.md")
     except ValueError:
+        # Both what documents raise and what pydantic raises is a ValueError.
         stop(f"{folder} holds no results of this version: coldwarm report {folder} writes them")
     for line in (*ci.annotate(results, gates), *ci.warn_undemanded(results, gates)):
         click.echo(line)
@@ -39,6 +40,7 @@ def github(folder: Path, gates: str) -> None:
     if not place:
         return say(f"{SUMMARY} is not set: no job summary was written")
     try:
+        # Earlier commands of the step may have written to the same file.
         with Path(place).open("a", encoding="utf-8") as file:
             file.write(ci.cut_summary(text))
     except OSError as error:

@@ -36,6 +36,7 @@ def mcp(name: str, store: Path | None, call_seconds: float | None) -> None:
 
     try:
         (spec,) = interpreters.name_releases([registry.parse(name)])
+        # A label may hold what a folder's name cannot, such as a slash.
         slug = re.sub(r"[^a-z0-9]+", "-", spec.label.lower()).strip("-")
         folder = (store or paths.find_memories() / slug).absolute()
         with open_store(spec, folder, DEADLINES.allow(call_seconds)) as opened:

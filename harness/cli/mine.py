@@ -119,6 +119,7 @@ def mine(
     mined_stories = None
     judge = _open_judge(tests) if tests else None
     try:
+        # An unusable folder is told before the history is read, which may take long.
         if folder is not None:
             mining.check_free(folder)
         decided = review_page.read(decisions) if decisions else {}
@@ -152,6 +153,7 @@ def _open_judge(tests: str) -> TestJudge:
     from harness.repo import programs
 
     try:
+        # Called for its refusal: a wrong COLDWARM_TEST_ENV is told before the history is read.
         programs.find_environment()
         return TestJudge(tuple(shlex.split(tests)))
     except programs.ProgramsError as error:
@@ -165,6 +167,7 @@ def _tell_found(mined: Mined, *, with_sessions: bool) -> None:
     from harness.mine import misled
     from harness.report.words import format_count
 
+    # The oldest commit is only what the first change starts from.
     tell(
         f"{format_count(len(mined.candidates), 'candidate')} in "
         f"{format_count(len(mined.commits) - 1, 'change')}; left out:"
@@ -214,12 +217,14 @@ def _open_sessions(folder: Path) -> Recorded:
         messages: list[Message] = []
         at = entries[name].at
         for message in read_session(folder, entries[name]).messages:
+            # Not every message has a time: one without is dated by the last that has one.
             at = message.at or at
             messages.append(message.model_copy(update={"at": at}))
         return tuple(messages)
 
     def list_spoken(repository: str) -> Iterator[Spoken]:
         for entry in entries.values():
+            # A session that names no repository may be of this one.
             if entry.repository in ("", repository):
                 for number, message in enumerate(read(entry.id), 1):
                     yield Spoken(entry.id, message.at or entry.at, number, message.content)

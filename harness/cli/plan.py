@@ -51,6 +51,7 @@ def plan(
     from harness.regress import baseline_files
     from harness.regress.baseline import RegressError
 
+    # Not the option's own default, as measures are imported only where they are needed.
     measure = measure or DECISIONS_RIGHT
     if measure not in (known := planning.list_measures()):
         stop(f"--measure {measure}: known are {', '.join(known)}")

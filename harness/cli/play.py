@@ -137,6 +137,7 @@ class SizeOfDrills(click.ParamType[DrillSize]):
     show_default=True,
     help=WRITE_HELP,
 )
+# Without a default, as --seeds is refused beside a seed that was given.
 @click.option(
     "--seed",
     type=int,

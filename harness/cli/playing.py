@@ -95,11 +95,13 @@ def play(
             **(folder.read().allowed_faults if folder else {}),
             **dict(map(registry.parse_allowance, allow_faults)),
         }
+        # A resumed run stays the shard that it was.
         shard = folder.read().shard if folder else shard
         call_seconds = call_seconds or (folder.read().call_seconds if folder else None)
         if shard and (gates or baseline):
             raise regress.RegressError("a shard is no run that gates could judge: give them to `coldwarm merge`")
         selection = _resume(folder, **options) if folder else select(**options)
+        # Before anything is played: a gate on a misspelt row would only show at the end of a run.
         regress.check(gates, baseline, selection)
         table = read_prices(prices) if prices else None
         model = split_reader(selection.reader)[1] or split_reader(selection.writer)[1]
@@ -111,6 +113,7 @@ def play(
         executor, playables, stories = _prepare(
             screen, dask, jobs, selection, allow, tasks, fixtures, keeps=keep or bool(options["record"])
         )
+        # Otherwise its lack shows only when the finished run is judged.
         if baseline and extras.explain_missing(["scipy"]):
             stop(extras.explain_lack("scipy", "comparing drills with a baseline"), COULD_NOT_RUN)
         dealt = plan.Shard.parse(shard) if shard else None
@@ -125,12 +128,14 @@ def play(
         confirm_cost.ask(
             screen, selection, wanted, [story for story, _ in stories], chat_price or known, table, yes=yes
         )
+        # Only now, so that what is refused above leaves no run behind.
         folder = folder or Folder.create(out)
         regress.keep(folder, gates, baseline)
     except (FolderError, registry.RegistryError, regress.RegressError, ChatError, ValueError) as error:
         stop(error)
     listener = PlainProgress(screen)
     listener.lacks(playables.unplayed)
+    # The command stands in run.json, which holds no secret.
     command = shlex.join(["coldwarm", *map(registry.redact, sys.argv[1:])])
     played = runner.Runner(
         folder, selection, playables, command, stories, paths.cache_root(), listener,
@@ -164,6 +169,7 @@ def _find_again(folder: Folder | None, tasks: Path, fixtures: Path) -> tuple[Pat
 
     command = folder.read().command if folder else ""
     suite, lying = find_option(command, "--suite", "--tasks"), find_option(command, "--fixtures")
+    # The default: nobody has named another suite.
     if suite and tasks == paths.TASKS:
         tasks = paths.find_suite(suite)
     if lying and fixtures == paths.FIXTURES and Path(lying).exists():
@@ -285,6 +291,7 @@ def select(
     if writer != SCRIPTED:
         writing = model or (WRITER if chat == "stand-in" else "")
         _check_writer(writer, writing, chat, scenarios, write)
+        # --model then names the writer's alone: the scripted reader has none.
         model = "" if reader == SCRIPTED else model
     label = choose_reader(reader, model, chat, rounds)
     specs = interpreters.name_releases(map(registry.parse, _add_placebos(backends or DEFAULT_BACKENDS, reader)))
@@ -323,6 +330,7 @@ def _check_feed(
     """The write policies that there are with transcripts. Raises ValueError for what cannot be combined with them."""
     from harness.play.transcript_noise import MOST
 
+    # The usual ways are the default of --write, so nobody asked for them.
     if write not in (USUAL_WRITES, ("append",)):
         raise ValueError(f"--feed {feed} with --write {write[0]}: a transcript is only added; leave --write out")
     if writer != SCRIPTED:
@@ -376,6 +384,7 @@ def _resume(folder: Folder, backends: tuple[str, ...], chat: str | None, record:
         given_specs.get(spec.label) or interpreters.restore_interpreter(spec, file.interpreters.get(spec.label))
         for spec in selection.backends
     )
+    # The lock installs what the run began with, not what its releases resolve to today.
     specs = tuple(
         spec.model_copy(update={"lock": documents.read_text(lock)})
         if (lock := folder.lock(spec.label)).exists()
@@ -383,6 +392,7 @@ def _resume(folder: Folder, backends: tuple[str, ...], chat: str | None, record:
         for spec in run_specs
     )
     for spec in specs:
+        # What is kept of a secret is a placeholder: settings that equal it were not given again.
         if any(SECRET.search(key) and spec.settings[key] == value for key, value in spec.shown.items()):
             raise registry.RegistryError(f"backend '{spec.label}' had secrets, which are not kept: repeat it with -b")
     return selection.model_copy(update={"backends": specs, "chat": _make_chat(chat, record) or selection.chat})

@@ -18,6 +18,7 @@ from harness.machine import files, shortage
 if TYPE_CHECKING:
     from harness.published.figures import Figures
 
+# The names of `catalogue.SETS`, which is not imported for the sake of a light start.
 SETS = ("devmembench", "forgeteval", "locomo", "longmemeval", "memorycode", "personamem")
 
 
@@ -72,6 +73,7 @@ def put(
     from harness.published.sets import SetError
     from harness.report.progress import say_during
 
+    # One command serves all sets: the name that it was called by says which.
     name = str(ctx.info_name)
     form = catalogue.SETS[name]
     try:
@@ -92,6 +94,7 @@ def put(
                         f"{spec.label}: a model inside rewrites what it is told: no memory stands for a {dataset.unit}",
                         COULD_NOT_RUN,
                     )
+                # Made once a backend is open, so that a refusal leaves no empty folder.
                 folder = folder or _make_folder(out, name)
                 with say_during(open_terminal(), f"asking {spec.label}"):
                     logs = play.play(dataset, setting, k or form.k[-1], folder)

@@ -13,6 +13,7 @@ def choose_reader(reader: str, model: str, chat: str | None, rounds: int) -> str
     from harness.machine import extras
     from harness.play import readers
 
+    # An '@' in the name, unless it is before a release, would split it before the one that is added here.
     if split_reader(f"{reader}@")[0] != reader:
         raise ValueError(
             f"--reader {reader}: name its model with --model; '@' stands before a release, as in agent:codex@1.2.3"

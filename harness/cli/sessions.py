@@ -97,6 +97,7 @@ def _import(recorded: tuple[Path, ...], folder: Path | None) -> Path:
     except SessionsError as error:
         stop(error)
     except OSError as error:
+        # A folder that is not empty is bad input; all else is the machine's doing.
         bad = error.errno == errno.ENOTEMPTY
         stop(f"{folder}: {shortage.tell(error)}; choose another with --to", BAD if bad else COULD_NOT_RUN)
     _tell(imported, folder)

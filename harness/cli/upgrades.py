@@ -39,6 +39,7 @@ SHARED = (*GROUPS["What is played"][1:], *GROUPS["Chat models"], *_OTHERS)
 def with_selection(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds those options."""
     own = {param.name: param for param in run.params}
+    # click reverses what decorators have added, as they are applied from the last to the first.
     for name in reversed(SHARED):
         param = own[name]
         assert isinstance(param, click.Option)
@@ -47,6 +48,7 @@ def with_selection(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _attach(command: Callable[..., Any], param: click.Option) -> Callable[..., Any]:
+    # click.option keeps its options here, and cannot add one that exists already.
     command.__dict__.setdefault("__click_params__", []).append(param)
     return command
 
@@ -62,6 +64,7 @@ def _play(specs: Sequence[str], options: dict[str, Any], *, quiet: bool) -> Side
     from harness.cli import playing
     from harness.regress import baseline_files
 
+    # Read from the command, so that what is not shared has the defaults of `run`.
     defaults = run.make_context("run", []).params
     defaults.pop("browse")
     folder = playing.play(**{**defaults, **options, "backends": tuple(specs), "quiet": quiet})
@@ -114,6 +117,7 @@ def ladder(backend: str, releases: tuple[str, ...], **options: Any) -> None:
         comparison_table.show(
             pairing.judge_comparability(old.baseline, new.baseline), new.baseline.run, changes, screen
         )
+        # A label may hold a slash, in a setting that is a path.
         file = played.root / "upgrades" / f"{old.baseline.run} to {new.baseline.run}.html".replace("/", "_")
         files.write(file, comparison_page.write_page(old, new))
         sentences.append(f"{old.baseline.run} -> {new.baseline.run}: {_count(changes)}; page: {shorten(file)}")
@@ -124,6 +128,7 @@ def ladder(backend: str, releases: tuple[str, ...], **options: Any) -> None:
     tell(f"report: {shorten(played.root / 'report.html')}")
     if len(there) < 2:
         stop("fewer than two releases could run: nothing was compared", COULD_NOT_RUN)
+    # A ladder has no gates, so this code only says what could not run.
     code = choose_exit_code(played.results)
     sys.exit(COULD_NOT_RUN if code == COULD_NOT_RUN else worst)
 
@@ -162,6 +167,7 @@ def bisect(backend: str, good: str, bad: str, measure: str, **options: Any) -> N
     drill = next((each.drill for each in trust.METRICS if each.definition.name == measure), None)
     if drill is None and measure not in metrics.DEFINITIONS:
         stop(f"--measure {measure}: there is no such measure; docs/measures.md names them")
+    # For its refusals alone, before anything is played.
     _label_releases(backend, (good, bad))
     if not Version(good) < Version(bad):
         stop(f"{good} is not older than {bad}: name the good release first")
@@ -174,6 +180,7 @@ def bisect(backend: str, good: str, bad: str, measure: str, **options: Any) -> N
     ends = search.read(good), search.read(bad)
     if "no-environment" in (ends[0].word, ends[1].word):
         stop("nothing was searched: an end could not be played", COULD_NOT_RUN)
+    # `None` says that a reading is like neither end.
     if ends[0].is_like(*ends) is not True or ends[1].is_like(*ends) is not False:
         stop(f"{measure} is {ends[0]} in {good} and {ends[1]} in {bad}: there is no change to look for", COULD_NOT_RUN)
     releases = search.narrow([good, *between, bad], *ends)
@@ -206,6 +213,7 @@ class Search:
         began, text = time.monotonic(), _name(self._backend, release)
         plain, (label,) = _label_releases(self._backend, [release])
         try:
+            # Asked here, as playing a release without an environment would end the whole search.
             environments.get_environment(*interpreters.name_releases([registry.parse(text)]))
         except MemoryFault as error:
             say(error)

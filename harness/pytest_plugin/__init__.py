@@ -60,6 +60,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "coldwarm: a trial or drill that --coldwarm-backend plays")
     if config.getoption("coldwarm_backend"):
+        # pytest-xdist marks its workers by `workerinput`, and fills `tx` from -n in the process that starts them.
         if hasattr(config, "workerinput") or config.getoption("tx", None):
             raise pytest.UsageError("--coldwarm-backend plays once a session, which pytest-xdist splits: add -n 0")
         from harness.pytest_plugin.session import Plays
@@ -123,4 +124,5 @@ def _or_fail(look: Callable[..., T], *words: object) -> T:
         return look(*words)
     except LookupError as error:
         missing = str(error.args[0])
+    # Outside of the handler, so that the report does not show the LookupError as well.
     pytest.fail(missing)

@@ -58,12 +58,14 @@ class Plays:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._environment = pytest.MonkeyPatch()
+        # Adapters are imported in child processes, which do not have the module path of pytest.
         places = [os.environ.get(PLACES), config.invocation_params.dir, config.rootpath, *config.getini("pythonpath")]
         self._places = os.pathsep.join(dict.fromkeys(str(place) for place in places if place))
         self._environment.setenv(PLACES, self._places)
         given = config.option.coldwarm_suite, config.option.coldwarm_fixtures
         self._tasks = paths.find_suite(given[0] or paths.TASKS)
         self._fixtures = Path(given[1] or paths.FIXTURES)
+        # The command that plays a trial again names them as they were given.
         named = zip(("--suite", "--fixtures"), given, strict=True)
         self._suite = tuple(word for option, value in named if value for word in (option, value))
         try:
@@ -73,6 +75,7 @@ class Plays:
             self._lacking = {story.id: lack for story, _ in self._stories if (lack := find_missing(story))}
             self._allowed = dict(map(registry.parse_allowance, config.option.coldwarm_allow_faults))
         except (registry.RegistryError, loader.ScenarioError, FixtureError, Lacking, OSError, ValueError) as error:
+            # Not registered yet, so pytest will not call `pytest_unconfigure`.
             self._environment.undo()
             raise pytest.UsageError(_describe_error(error)) from None
         self._out = Path(config.option.coldwarm_out or paths.RUNS)
@@ -129,17 +132,21 @@ class Plays:
     @pytest.hookimpl(tryfirst=True)  # before -k, -m and --lf choose among the items
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         _ = self.planned  # what cannot be asked for ends the session here; in a collector it would be its failure
+        # pytest collects from its arguments alone, so the node of the trials is collected and reported here.
         parent = Trials.from_parent(session, name="coldwarm", nodeid="coldwarm", owner=self)
         report = parent.ihook.pytest_make_collect_report(collector=parent)
         parent.ihook.pytest_collectreport(report=report)
         items[:0] = report.result
 
+    # Before pytest's own loop, to which it leaves the tests by returning nothing.
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         asked = any(FIXTURES & {*getattr(item, "fixturenames", ())} for item in session.items)
         chosen = tuple(item.name for item in session.items if isinstance(item, TrialItem))
+        # As pytest's own loop decides: after errors of collection no test runs.
         broken = session.testsfailed and not self._config.option.continue_on_collection_errors
         if (asked or chosen) and not broken and not self._config.option.collectonly:
+            # The fixtures tell of all trials, whichever of them -k has left.
             self._play(() if asked else chosen)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -162,11 +169,13 @@ class Plays:
         """What is to be played, in the order of play. Raises pytest.UsageError."""
         trials = plan.list_trials(self._selection, [scenario for scenario, _ in self._stories]) if self._stories else []
         tested = [label for label, entry in self._entries.items() if entry.reference and not entry.control]
+        # Only such a drill needs the backends to be described here, which starts a process for each.
         hands_over = any(drills.ALL[name].hands_over for name in self._selection.drills)
         try:
             taking_over = self._backends.taking_over if hands_over else {}
         except (registry.RegistryError, EmbedderError) as error:
             raise pytest.UsageError(_describe_error(error)) from None
+        # The sound reference plays along, as it shows that a drill can be passed.
         planned = plan.list_drills(self._selection, list(dict.fromkeys([*tested, SOUND])), taking_over)
         if lone := plan.explain_unplanned(self._selection, planned):
             raise pytest.UsageError(lone)
@@ -179,8 +188,10 @@ class Plays:
 
     def _play(self, only: tuple[str, ...]) -> None:
         """Plays the trials of these ids, or all; what was played before is not played again."""
+        # The command stands in run.json, which holds no secret.
         command = " ".join(["pytest", *map(registry.redact, self._config.invocation_params.args)])
         capture = self._config.pluginmanager.get_plugin("capturemanager")
+        # pytest captures what is printed here, and progress is to be seen while trials play.
         with capture.global_and_fixture_disabled() if capture else nullcontext(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # those of our own libraries are not the tests'
             listener = PlainProgress(Console(highlight=False, soft_wrap=True, quiet=self._config.get_verbosity() < 0))
@@ -197,6 +208,7 @@ class Plays:
             except (FolderError, registry.RegistryError) as error:
                 raise pytest.UsageError(_describe_error(error)) from None
             except (EmbedderError, GatewayError, OSError) as error:
+                # Reported by each trial that has no log; those that were played still count.
                 self._trouble = _describe_error(error)
             finally:
                 listener.ended()

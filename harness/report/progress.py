@@ -56,6 +56,7 @@ class Watch:
     def look(self) -> str:
         """What goes on, with how long it has taken where that is long."""
         shown = []
+        # A copy, as trials begin and end in other threads meanwhile.
         for name, since in list(self._since.items()):
             took = self._clock() - since
             shown.append(f"{name} for {took:.0f} s" if took >= SLOW else name)
@@ -122,6 +123,7 @@ class PlainProgress(Watch):
         self.over(log.trial.id)
         self._bar.advance(self._task)
         self.look()
+        # Either line has to be measured, which is wasted where nothing is shown.
         if not self._console.quiet:
             self.noted(describe_drill(log) if isinstance(log, Transcript) else format_line(log))
 

@@ -192,6 +192,7 @@ def make_visible(text: str, limit: int | None = None, *, lines: bool = False) ->
     """
     shown = text if limit is None else text[:limit]
     allowed = "\n\t" if lines else ""
+    # Most texts are plain ASCII, and need no look at each character.
     if shown.isascii() and shown.isprintable():
         safe = shown
     else:
@@ -202,6 +203,7 @@ def make_visible(text: str, limit: int | None = None, *, lines: bool = False) ->
 
 def make_plain(text: str, limit: int | None = None) -> str:
     """`visible` for what is printed: no CI server reads a command in its log, wherever a line of it is broken."""
+    # One changed character of the two is enough to break a command.
     return _COMMAND.sub(lambda found: f"{found[0][0]}\u27e8U+{ord(found[0][1]):04X}\u27e9", make_visible(text, limit))
 
 

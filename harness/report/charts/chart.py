@@ -33,6 +33,7 @@ Shape: TypeAlias = Literal["circle", "diamond", "triangle", "square", "cross"]
 Anchor: TypeAlias = Literal["left", "center", "right"]
 Dash: TypeAlias = tuple[float, ...]
 _MARKERS: dict[Shape, str] = {"circle": "o", "diamond": "D", "triangle": "^", "square": "s", "cross": "X"}
+# Texts stay texts, ids are the same each time, a `$` in a name begins no formula, and no point is dropped.
 _PLAIN: dict[Any, Any] = {
     "svg.fonttype": "none", "svg.hashsalt": "coldwarm", "text.parse_math": False, "path.simplify": False,
 }  # fmt: skip
@@ -118,6 +119,7 @@ class Sheet:
 
     def svg(self, name: str, title: str, description: str) -> str:
         """The finished element; equal sheets give equal bytes, whatever the user's own style."""
+        # Set before the import, as matplotlib reads it once.
         if "MPLCONFIGDIR" not in os.environ:
             os.environ["MPLCONFIGDIR"] = str(_find_font_cache())
         import matplotlib
@@ -238,6 +240,7 @@ def _present(element: ElementTree.Element, key: str, value: str) -> None:
 
 def _shorten_path(value: str) -> str:
     """Numbers of a path to a tenth, white space single."""
+    # `+ 0.0` makes 0 of a negative zero.
     return " ".join(_LONG.sub(lambda found: f"{round(float(found[0]), 1) + 0.0:g}", value).split())
 
 

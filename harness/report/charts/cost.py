@@ -96,6 +96,7 @@ class CostRow:
 def chart_tokens(results: Results) -> Chart | None:
     names = sorted(table.list_rows(results), key=lambda name: name != COLD)
     rows = [_make_row(results, name, write) for name in names for write in ways.order_writes(results, name)]
+    # Without stories the best way alone stays, as it tells why there is no number.
     rows = [row for row in rows if row.best or row.stories]
     if not any(row.each is not None for row in rows):
         return None
@@ -183,6 +184,7 @@ def _draw_done(sheet: Sheet, results: Results, rows: Sequence[CostRow]) -> None:
     cold = next((row for row in rows if row.name == COLD), None)
     for spread, scale in ((cold and cold.each, cost), (cold and cold.jobs, jobs)):
         if spread:
+            # Without a memory nothing is read, so both ends of the range are one number.
             draw_cold_line(sheet, scale((spread.numbers if scale is cost else spread.shares)[0]), 20, bottom)
     for row, y in at:
         colour = VERMILLION if row.name == COLD else WARM if row.best else SOFT
@@ -220,6 +222,7 @@ def _draw_paid(sheet: Sheet, results: Results, rows: Sequence[CostRow], top: flo
         for nth, word in enumerate(head if head[1] else ("", head[0])):
             sheet.text(left + step * (column + 1), top + 8 + 14 * nth, word, "right", colour=SOFT)
     sheet.text(0, top + 22, "of these tokens, to", colour=SOFT)
+    # A word counts as 0, which `decades` leaves out.
     parts = [[part if isinstance(part, float) else 0 for part in row.parts] for row in rows]
     paid = Scale.decades([value for each in parts for value in each[:-1]], 0, step - 12)
     pieces = Scale.decades([each[-1] for each in parts], 0, step - 12)
@@ -248,6 +251,7 @@ def _draw_paid(sheet: Sheet, results: Results, rows: Sequence[CostRow], top: flo
 
 def _list_decades(scale: Scale) -> list[tuple[float, str]]:
     powers = scale.powers()
+    # Rounded up, so that at most three words stand below a scale.
     every = -(-len(powers) // 3)
     return [(power, compact(power) if nth % every == 0 else "") for nth, power in enumerate(powers)]
 

@@ -111,8 +111,10 @@ def list_better(point: Point, points: Sequence[Point]) -> list[str]:
 
 
 def _dominates(one: Point, other: Point) -> bool:
+    # None is no memory, which is the same under every policy, and counts only where no policy is known.
     played = {*one.right.by_read, *other.right.by_read} - {None} or {None}
     reads = [read for read in played if _has(one.right, read) and _has(other.right, read)]
+    # Without a price of both there is no lead, so under this policy the one does not beat the other.
     leads = [
         (ways.count(_select_reading(one.right, read)) - ways.count(_select_reading(other.right, read)),
          ways.count(_select_reading(other.paid, read)) - ways.count(_select_reading(one.paid, read)))
@@ -162,6 +164,7 @@ def _draw_frontier(results: Results, points: Sequence[Point], starred: str) -> S
 
 def _span(values: Sequence[float]) -> tuple[float, float]:
     """From one to another of 1, 2, 5, 10, 20, 50 ..., around all values."""
+    # A logarithmic scale has no place for 0.
     known = [value for value in values if value > 0] or [1.0]
     low = max(step for step in _list_steps(min(known)) if step <= min(known))
     high = min(step for step in _list_steps(max(known)) if step >= max(known))

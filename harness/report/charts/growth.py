@@ -128,7 +128,9 @@ def _draw_growth(levels: Sequence[Level]) -> Sheet:
     sheet, step = Sheet(), (WIDTH - _CURVE_LEFT) / len(COLUMNS)
     names = list(dict.fromkeys(each.backend for each in levels))
     sizes = sorted({each.noise for each in levels})
+    # There are several levels or none, so one of them is above 0.
     least = min(size for size in sizes if size)
+    # A logarithmic scale has no 0, which is drawn a power of ten below the least.
     across = Scale(least / 10 if 0 in sizes else least, max(*sizes, least * 10), 6, step - _CURVE_GAP, log=True)
     bottom = 28 + len(names) * _CURVE_TALL
     for column, each in enumerate(COLUMNS):
@@ -295,6 +297,7 @@ def chart_footprint(results: Results, samples: Iterable[Sample]) -> Chart | None
         for each in table[name, what]
     ]  # fmt: skip
     body += [(show(name), WHATS[what], "", "0", NO_SAMPLE, "") for (name, what), found in table.items() if not found]
+    # A stable sort: what has no sample joins the other rows of its backend.
     body.sort(key=lambda row: [show(name) for name in names].index(row[0]))
     return finish(
         _draw_footprint(names, table), SIZE_NAME, "cost", SIZE_TITLE, describe_footprint(body), SIZE_HEADS, body
@@ -306,11 +309,13 @@ def list_points(samples: Iterable[Sample]) -> list[SizePoint]:
     grouped: dict[int, list[Sample]] = {}
     for sample in samples:
         if sample.memories:
+            # Against rounding, so that a whole power of ten begins a point of its own.
             grouped.setdefault(math.floor(2 * math.log10(sample.memories) + 1e-9), []).append(sample)
     points = []
     for _, group in sorted(grouped.items()):
         values = sorted(sample.value / UNIT[sample.what] for sample in group)
         sizes = [sample.memories for sample in group]
+        # `quantiles` wants two values.
         low, middle, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
         points.append(SizePoint(min(sizes), max(sizes), statistics.median(sizes), len(values), middle, low, high))
     return points

@@ -112,6 +112,7 @@ def _reach(body: Sequence[Sequence[str]], name: str, *, best: bool) -> str:
     """`look up 4\u20139/60`; empty if it has no number."""
     rows = [row for row in body if row[0] == name and row[2].endswith(BEST) == best]
     found = [known for row in rows if (known := parse_counts(row[4]))]
+    # Over unequal numbers of cases a range would have no denominator.
     if not found or len({of for _, of in found}) > 1:
         return ""
     hits = [known[0] for known in found]

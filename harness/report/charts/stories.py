@@ -221,6 +221,7 @@ def _sum(texts: Sequence[str]) -> tuple[float, int]:
 def _draw_stale(names: Sequence[str], stories: Mapping[str, int], table: StaleTable) -> Sheet:
     sheet, top = Sheet(), 0.0
     blocks = -(-len(names) // ACROSS)
+    # Blocks of equal width, in place of full ones and a small rest.
     across = -(-len(names) // blocks)
     for start in range(0, len(names), across):
         _block(sheet, top, names[start : start + across], across, stories, table)

@@ -275,6 +275,7 @@ def explain_cells(board: Board) -> list[str]:
                 reasons.setdefault((score.text, score.why), []).append(row.name)
         for key, names in reasons.items():
             measures_by_reason.setdefault(key, {}).setdefault(tuple(names), []).append(column.head)
+    # Some reasons begin with the word itself, which would then be said twice.
     return [
         f"{words.join_words(heads)} of {words.join_words(list(names))}: "
         + (why if why.startswith(text) else f"{text} ({why})")

@@ -87,6 +87,7 @@ def list_contrasts(results: Results) -> Iterator[Contrasted]:
         if each.backend in results.backends and group(results, each.backend) != "ranked":
             continue
         measures = each.measures
+        # Every measure pools the same cells, so any of them names all.
         yield Contrasted(
             name=show_name(results, each.backend),
             write=each.write_policy,
@@ -114,6 +115,7 @@ def describe_verified(results: Results) -> Iterator[str]:
             [by_policy[policy][measure] for measure in (STALE_USE, TOKENS_TOTAL)] if policy in by_policy else []
             for policy in ("trusting", "verifying")
         )
+        # `all` is true of nothing, so both lists have to hold something, too.
         if all(each.value is not None for each in (*trusting, *verifying)) and trusting and verifying:
             yield (
                 f"{words.make_visible(name, 40)}: a reader who checks the cited line at HEAD acted on a stale rule in "
@@ -270,5 +272,6 @@ def _list_levels(results: Results, samples: Sequence[Sample]) -> Iterator[Level]
 
 
 def _find_median(samples: Sequence[Sample], what: What, noise: int) -> float | None:
+    # An empty store is no sample, also at noise 0.
     values = [each.value for each in samples if each.what == what and each.memories >= max(noise, 1)]
     return statistics.median(values) if values else None

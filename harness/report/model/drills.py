@@ -117,6 +117,7 @@ def collect(
     cases = [receipts.get(cell.id, ()) for cell in results.trust]
     turns = [receipt for turn in zip_longest(*cases) for receipt in turn if receipt is not None]
     first: dict[tuple[str, str], BadCase] = {}
+    # A receipt is named CELL--MEASURE-LINE (`describe_cases`): its cell stands before the last --.
     for receipt in turns:
         first.setdefault((receipt.id.rpartition("--")[0], receipt.measure), receipt)
     shown_ids = {receipt.id for place, receipt in first.items() if place in wanted}

@@ -87,6 +87,7 @@ def describe_cases(
         places = filter(None, map(read_receipt, dict.fromkeys(measure.receipts)))
         for at, place in enumerate(islice(places, OF_EACH)):
             event = transcript.events[place.line - 1]
+            # One line can be the receipt of several memories, and ids on a page are unique.
             yield BadCase(
                 id=f"{cell.id}--{name}-{place.line}{f'-{at}' if place.memory else ''}",
                 backend=make_visible(cell.backend, 60),
@@ -157,7 +158,9 @@ def _own(transcript: Transcript, event: Called, piece: Piece) -> list[Hit]:
     """The hits that are this memory, by its id or its text."""
     stored = transcript.events[transcript.stored[piece.name] - 1]
     assert isinstance(stored, Called)
+    # An update names what it replaces before what it stores, and only the latter got ids.
     about = stored.about if stored.op == "remember" else stored.about[-1:]
+    # Not strict, as a failed update has an empty answer for each piece that it is about.
     acks = dict(zip(about, transcript.ids(stored), strict=False))
     hits = transcript.hits(event) if event.op in READS else ()
     return [hit for hit in hits if hit.memory_id in acks.get(piece.name, ()) or _mark(piece) in hit.text]
@@ -178,6 +181,7 @@ def _differences(piece: Piece, hit: Hit) -> Iterator[str]:
         "scope": (item.scope, hit.scope),
     }
     for name, (written, back) in pairs.items():
+        # The same moment may come back written in another way.
         if written != back and not (name == "date" and same_moment(hit.created, item.at)):
             yield f"{name}: written {_value(written)}, came back {_value(back)}"
 
@@ -313,6 +317,7 @@ class Evidence(NamedTuple):
 
 def read(folder: Folder, processes: int = 1) -> tuple[Results, Evidences]:
     """The results of a run, and what the page shows of each story and drill: every log is read once."""
+    # Large runs are scored in other processes, to which a closure could not be sent.
     return statements.score_run(folder, partial(show, replay=Replay.of(folder.read())), processes)
 
 
@@ -324,6 +329,7 @@ def _guard(log: Log | Transcript, problems: list[str], make: Callable[[], None])
     try:
         make()
     except Exception as error:
+        # One log that cannot be shown must not cost the report of all others.
         problems.append(f"{log.path}: cannot be shown in full: {broken.describe(error)}")
 
 
@@ -338,6 +344,7 @@ def _show_story(story: ScoredStory, replay: Replay) -> StoryEvidence:
         if log.trial.backend and log.trial.id in primary:
             layers.setdefault(log.trial.backend, []).extend(deletion.layers(log))
 
+    # A problem of the whole story is named by its first log.
     _guard(story.logs[0], problems, lambda: timelines.append(timeline.tell_story(story, replay)))
     _guard(story.logs[0], problems, lambda: paid.extend(cost_model.cost_story(story.views)))
     for log in story.logs:

@@ -140,6 +140,7 @@ def judge_cost(results: Results, key: str, column: Column) -> ScoreboardCell:
     way = f"{ways.WRITE_LABELS[write]}: " if len(score.lines) > 1 else ""
     ratio, base = _tell_ratio(low, high), words.format_number(_count_jobs(cold)[0])
     word = f"{way}{ratio} the cost without memory, {cold.text} tokens a job; {jobs}, without memory {base}"
+    # Doing fewer jobs than without memory is no saving.
     if high <= CHEAPER and _count_jobs(found)[0] >= _count_jobs(cold)[1]:
         return replace(score, judgement="good", word=word)
     return replace(score, judgement="bad" if low > DEARER else "middling", word=word)
@@ -183,6 +184,7 @@ def _show(results: Results, key: str, measure: str) -> ScoreboardCell:
     several = len(results.list_writes()) > 1 and key != COLD
     usual = ways.are_usual(results)
     shown = [*ordered[:1], *sorted(ordered[1:], key=lambda each: each.write != "append")[:1]]
+    # In a usual run the legend says that the first number is of looking up, so it is not named again.
     lines = [
         Number(_tell(each, named=several and not (usual and at == 0 and each.write == "curated")), each.first.cells)
         for at, each in enumerate(shown)
@@ -241,6 +243,7 @@ class Member:
         pooled, definition = self.pooled, self.definition
         of = pooled.of or 0
         hits = pooled.hits if pooled.hits is not None else (pooled.value or 0.0) * of
+        # Hits may be parts of a case, and a difference of floats has false last digits.
         wrong = hits if definition.better == "lower" else round(of - hits, 6)
         return Case(definition.name, words.describe_fault(definition), wrong, of, pooled.cells, self.drill)
 
@@ -251,6 +254,7 @@ def share_bad(definition: Definition, pooled: Pooled) -> float | None:
     if pooled.value is None or best is None or definition.unit != "proportion":
         return None
     share = pooled.hits / pooled.of if pooled.hits is not None and pooled.of else pooled.value
+    # A mean of floats may miss its best value by rounding, which is no fault.
     return 0.0 if isclose(share, best, abs_tol=1e-12) else abs(best - share)
 
 
@@ -335,6 +339,7 @@ def _shorten(steps: str) -> str:
     """The first steps of a sequence, whole ones; the receipt has all."""
     if len(steps) <= STEPS:
         return steps
+    # The first step alone may be longer than a cell shows.
     return f"{steps[:STEPS].rpartition(ARROW)[0] or steps[:STEPS]}{ARROW}\u2026"
 
 

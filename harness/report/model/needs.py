@@ -221,6 +221,7 @@ def _answer(results: Results, board: Board, need: Need) -> Answer:
     for row in sorted(tested, key=lambda row: need.rank(results, row)):
         why = _find_reason(results, board, row, (_excuse_failing, *need.rules, _not_worse))
         if why == UNKNOWN:
+            # What was not measured speaks neither for a row nor against it.
             continue
         (others if why else fit).append((row, why or describe_price(results, row)))
     return Answer(need, tuple(fit), tuple(others))

@@ -156,6 +156,7 @@ def _worst(cell: Cell) -> tuple[bool, float, str]:
 def _anchor(name: str, rest: str) -> str:
     """Unique also for names that differ only in what an id cannot hold."""
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    # A name may hold lone surrogates, which UTF-8 refuses.
     return f"cells-{slug}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:6]}-{rest}"
 
 
@@ -209,6 +210,7 @@ def judge_write(backend: Backend, way: WritePolicy) -> Supported:
     if way != "expire" or support.level == "unsupported":
         return support
     own = backend.find_support("expiry")
+    # The backend's own lifetime is set by an update once it is over, so both are needed.
     if own.supported and backend.supports("update"):
         return Supported("native", BY_THE_CLOCK)
     return Supported("emulated", words.make_visible(f"the agent deletes; of its own lifetime: {own.note}", 200))

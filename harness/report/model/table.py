@@ -114,6 +114,7 @@ def explain_chance(results: Results) -> str:
 
 def list_cells(results: Results, name: str) -> list[Cell]:
     """The cells that a row pools, in their order."""
+    # Every measure of a row pools the same cells, so any of them names all.
     pooled = next(iter(results.backends[name].measures.values()), None)
     chosen = set(pooled.cells) if pooled else set()
     return [cell for cell in results.cells if cell.id in chosen]
@@ -304,6 +305,7 @@ def _state_faults(
 
 
 def _find_failing(op: str, own: Sequence[Faults]) -> FailingOperation:
+    # Every kind of fault in a trial carries all calls of the operation, which count once.
     calls = {each.trial: each.calls for each in own}
     kinds = words.join_words(list(dict.fromkeys(each.kind.replace("-", " ") for each in own)))
     return FailingOperation(op, sum(each.count for each in own), sum(calls.values()), len(calls), kinds, own[0])

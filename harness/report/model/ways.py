@@ -92,6 +92,7 @@ def share(pooled: Pooled) -> float:
 
 def show_range(low: float, high: float) -> str:
     ends = words.format_number(low), words.format_number(high)
+    # Compared as they are shown: two ends that read alike are one number.
     return ends[0] if ends[0] == ends[1] else "\u2013".join(ends)
 
 

@@ -24,6 +24,7 @@ from harness.report.words import format_count, make_plain, make_visible
 
 # --- `junit.xml` ------------------------------------------------------------------------------------------------------
 
+# The names of elements in junit.xml.
 TestOutcome = Literal["failure", "error", "skipped"]
 TEXT = 2000
 """Characters of one message."""
@@ -58,6 +59,7 @@ def write_junit(results: Results) -> str:
     for name, cases in suites.items():
         _suite(root, name, list(cases))
     ElementTree.indent(root)
+    # `tostring` adds no XML declaration when it returns a `str`.
     written = '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "unicode") + "\n"
     ElementTree.fromstring(written)  # noqa: S314  our own text: one bad character would lose all of it
     return written
@@ -105,6 +107,7 @@ def _scores(results: Results) -> Iterator[TestCase]:
         for column, score in zip(scoreboard.columns, row.scores, strict=True):
             text = _tell(score)
             outcome: TestOutcome | None = None if score.measured else "skipped"
+            # Told both ways: as the reason of a skip, or as what a case that passed showed.
             yield TestCase("scoreboard", f"{row.key}: {column.head}", outcome, text, told=text)
 
 
@@ -178,6 +181,7 @@ def _command(gate: GateVerdict, file: str) -> str:
 
 def _data(text: str) -> str:
     """Escaped: else a line feed in what a backend said would begin a command of its own."""
+    # `split` takes the line feeds, so only the sign that begins an escape is left to escape.
     return make_plain(" ".join(text.split()), 2000).replace("%", "%25")
 
 
@@ -190,6 +194,7 @@ def cut_summary(text: str, limit: int = LIMIT) -> str:
     if len(text.encode()) <= limit:
         return text
     parts = text.split("\n\n")
+    # Room for the sentence on what was left out.
     dropped, room = 0, limit - 200
     while len("\n\n".join(parts).encode()) > room:
         parts.pop()

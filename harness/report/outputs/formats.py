@@ -166,7 +166,9 @@ def write_spans(run: Folder, content: bool = False) -> Iterator[str]:
 
 def _list_spans(log: Log, run: str, content: bool) -> list[Span]:
     """The trial, and below it each call of the interface that the conventions have a name for."""
+    # Hashes, not random ids: equal logs give equal lines.
     trace = sha256(f"{run} {log.trial.id}".encode()).hexdigest()[:32]
+    # `write_spans` passes only logs that have a time, so there is one.
     begin = now = next(filter(None, map(_tell_time, log.events)))
     calls: list[Span] = []
     for event in log.events:
@@ -243,4 +245,5 @@ def _value(value: Any) -> dict[str, Any]:
 def _tell_time(event: Event) -> int:
     """Story time in nanoseconds, 0 for an event without one."""
     at = getattr(event, "at", None)
+    # Rounded before it is multiplied, as a float has too few digits for nanoseconds.
     return round(at.timestamp()) * 10**9 if at else 0

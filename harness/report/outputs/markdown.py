@@ -38,6 +38,7 @@ _BETWEEN = re.compile(r"(?<![^\W_])_|_(?![^\W_])|(?<=:)/(?=/)|(?<=www)\.", re.IG
 
 def format_code(text: str, limit: int = 200) -> str:
     """Foreign text that breaks no table, mentions nobody and links nowhere."""
+    # Before `make_visible`, which shows a line feed as a token.
     return f"<code>{_escape(words.make_visible(text.replace(chr(10), ' '), limit))}</code>"
 
 
@@ -141,6 +142,7 @@ def _show(score: ScoreboardCell) -> str:
 
 def _write_cases(receipts: Mapping[str, Sequence[BadCase]]) -> list[str]:
     """Which memory it was: of every backend in turn one case of a measure, the first few."""
+    # Reversed twice: of each measure the first case is kept, and measures keep their order.
     first = [{each.measure: each for each in reversed(found) if each.case} for found in receipts.values()]
     turns = zip_longest(*(reversed(found.values()) for found in first))
     cases = [each for turn in turns for each in turn if each is not None][:CASES]

@@ -109,6 +109,7 @@ def find_links(
         if score.drill:
             return receipts.get((score.drill, score.measure)) or f"t-{score.measure}"
         own = [cells[name] for name in number.cells if name in cells]
+        # What broke is bad without a number, and leads to a cell that did not end.
         if score.judgement == "bad" and not score.measure:
             own = [cell for cell in own if cell.status != "complete"] or own
         elif not score.measure:
@@ -141,6 +142,7 @@ def _rank(own: Sequence[Cell], measure: str, full: Collection[str]) -> Iterator[
 def _reason(missing: Sequence[Missing], row: str, score: ScoreboardCell) -> str:
     """The line that says why there is no number."""
     for at, each in enumerate(missing, 1):
+        # A cell's reasons are cut and joined, so only the beginning of this one is looked for.
         if each.word in score.text and each.reason[:60] in score.why and (row in each.backends or not each.backends):
             return f"missing-{at}"
     return "not-measured"

@@ -135,6 +135,7 @@ def _list_below(results: Results, scoreboard: Board) -> Iterator[str]:
 def describe_end(results: Results) -> str:
     """What stands last, and alone if all else is silenced: what came to its end, which calls failed, how many gates
     held."""
+    # A trial has a cell for each way of reading, and counts once.
     trials = {cell.trial: cell.status for cell in results.cells}
     drills = {cell.id: cell.status for cell in results.trust}
     failed = sum(each.count for own in results.group_faults().values() for each in own)
@@ -183,5 +184,6 @@ def _describe_gates(results: Results) -> str:
 
 def _print(out: Console, lines: Iterable[str], style: str = "") -> None:
     for line in lines:
+        # `wrap` makes nothing of an empty line.
         for part in textwrap.wrap(words.make_plain(line), out.width, subsequent_indent="  ") or [""]:
             out.print(Text(part, style=style), soft_wrap=True)

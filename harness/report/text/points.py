@@ -127,6 +127,7 @@ def _judge_rows(board: Board, wrong: Sequence[tuple[Head, Cells]]) -> Iterator[V
             sound.setdefault(_is_whole(board, row), []).append(row.name)
     sentences = {True: "every test passed", False: "every test that could run passed"}
     if sound:
+        # Reversed, as True sorts last: those of which every test ran come first.
         text = " ".join(
             f"{words.join_words(names)}: {sentences[whole]}." for whole, names in sorted(sound.items())[::-1]
         )

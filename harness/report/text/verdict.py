@@ -98,6 +98,7 @@ def _judge_decisions(results: Results, board: Board) -> Iterator[VerdictLine]:
     for row, spread in _list_reached(results, board):
         stand = ways.stand(results, row.key, spread.write or conditions.headline_write)
         _, word = judges.tell_standing(stand)
+        # The number of ways of reading is in the key, as the sentence says whether it holds for several.
         groups.setdefault((word, spread.write or "", len(stand)), []).append((row, spread))
     base = f"{cold.text} of {cold.of:,}" if cold.of else cold.text
     for (word, _, reads), reached in groups.items():
@@ -143,6 +144,7 @@ def _tell_standing(word: str, names: str, base: str, written: str, *, several: b
     if word == "not compared":
         return f"With {names}{way}: no story compares it with no memory.", "plain"
     proven = f"With {names}, more right decisions than without memory ({base}) were proven"
+    # The words are those of `judges.tell_standing`, which name the ways of reading where these differ.
     if only := re.fullmatch(r"better than no memory if the agent ([^;]*)", word):
         both = f"{written} and, when it asks, {only[1]}" if written else only[1]
         return f"{proven} only if the agent {both}.", "plain"
@@ -236,6 +238,7 @@ def _tell_robust(results: Results, board: Board) -> Iterator[VerdictLine]:
 
 def _is_robust(results: Results, key: str, write: WritePolicy) -> bool:
     stood = ways.stand(results, key, write)
+    # One way of reading alone says nothing of others.
     return len(stood) > 1 and set(stood.values()) == {"better"}
 
 
@@ -257,10 +260,12 @@ def _tell_support(results: Results, rows: Sequence[BoardRow], write: WritePolicy
 def _compare(results: Results, board: Board) -> Iterator[VerdictLine]:
     """What differs between backends, and under which read policies; rows that are equal in all are said to be so."""
     tested = [row.key for row, _ in _list_reached(results, board)]
+    # A group is told only if something is concluded of each of its rows.
     text = [line for group, line in zip(results.twins, board.equals, strict=True) if set(group.rows) <= set(tested)]
     writes = [ways.best_write(results, key) for key in tested]
     rests: tuple[Comparison, ...] = ()
     if writes:
+        # Sorted first, as a set has no order: of equally frequent ways the same one is taken each time.
         sentences, rests = _compare_under(results, tested, max(sorted(set(writes)), key=writes.count))
         text += sentences
     if text:
@@ -287,6 +292,7 @@ def _compare_under(
         when = [read for read, winner in winners.items() if winner]
         if len(shown := {winner for winner in winners.values() if winner}) == 1:
             (winner,) = shown
+            # What holds under every way of reading names none.
             beaten[winner, _tell_when(written, [] if len(when) == len(reads) else when)] |= pair - shown
     together = defaultdict[tuple[frozenset[str], str], list[str]](list)
     for (winner, how), losers in sorted(beaten.items(), key=lambda each: (tested.index(each[0][0]), each[0][1])):
@@ -296,6 +302,7 @@ def _compare_under(
             for (losers, how), winners in together.items()]  # fmt: skip
     alike = [pair for pair, winners in winners_by_pair.items() if not any(winners.values())]
     names = [name for name in tested if any(name in pair for pair in alike)]
+    # Only if every pair of these names is alike is the sentence true of all.
     if alike and len(alike) == len(names) * (len(names) - 1) // 2:
         sentences.append(
             f"No difference in right decisions was proven between {_join(results, names)}{_tell_when(written, [])}."

@@ -103,6 +103,7 @@ class Numbered:
         trees = dict(islice(self._roots.items(), count))
         block = {"kinds": list(kinds), "texts": texts, "nodes": nodes, "trees": trees}
         text = json.dumps(block, ensure_ascii=False, separators=(",", ":"))
+        # Without a time in the head of gzip, equal trees give equal bytes.
         return base64.b64encode(gzip.compress(text.encode(), LEVEL, mtime=0)).decode("ascii")
 
     def _number(self, tree: Node) -> int:
@@ -120,6 +121,7 @@ def cut_trees(trees: Mapping[str, Node], room: int) -> tuple[str, tuple[str, ...
     """As many of the trees as fit, packed."""
     numbered, count = Numbered(trees), len(trees)
     while len(data := numbered.pack(count)) > room and count:
+        # A guess by size, but always fewer, so that it ends.
         count = min(count - 1, count * room // len(data))
     return data, tuple(trees)[:count]
 
@@ -146,6 +148,7 @@ MARK: Mapping[str, str] = {
     UNFINISHED: "\u25cc",
 }  # fmt: skip
 """A sign before each verdict, of an entry or of a decision: none is told by its colour alone."""
+# What matches stands unquoted in a command on the page, so it may hold nothing that a shell interprets.
 _COMMIT, _PATH = re.compile(r"[0-9a-f]{7,64}"), re.compile(r"\w[\w./-]*")
 
 

@@ -20,6 +20,7 @@ from harness.text import encodings
 _NAME = r'\w+|"(?:[^"]|"")*"'
 _ROWS = re.compile(rf"rows ({_NAME})\.({_NAME})")
 _NUMBERS = {"float32": "f4", "float64": "f8", "float16": "x2", "bfloat16": "x2", "int8 floats": "d1"}
+# As zlib's `wbits`: with a head of its own, with that of gzip, with none.
 _BITS = {"zlib": 15, "gzip": 31, "deflate": -15}
 """How od shows the forms of a vector."""
 SHOWN = 64
@@ -52,6 +53,7 @@ class Replay:
         that name: neither is kept."""
         conditions = self._drill(trial) if isinstance(trial, DrillTrial) else self._story(trial)
         words = ["coldwarm", "run", *conditions, *self._usual(trial), "--trial", trial.id, "--keep"]
+        # shlex leaves control characters as they are, and a terminal would heed them.
         return shlex.join(make_visible(word, _MOST) for word in words)
 
     def _story(self, trial: Trial) -> Iterator[str]:
@@ -124,6 +126,7 @@ def repeat(layer: Layer, sighting: Sighting, canary: str, store: str = ".") -> s
     if all(re.fullmatch(rb"[ -~]+", needle) for needle in needles):
         words = " ".join(f"-e {shlex.quote(needle.decode())}" for needle in needles)
         return f"grep -aobF {words} -- {shlex.quote(file)}"
+    # In the C locale grep reads bytes, not characters.
     return f"LC_ALL=C grep -aobP {shlex.quote(pattern)} -- {shlex.quote(file)}"
 
 
@@ -134,19 +137,24 @@ def _unpack(file: str, offset: int, packing: str, canary: str) -> str:
     }.get(packing, f"__import__('zlib').decompressobj({_BITS.get(packing, 15)})")  # fmt: skip
     script = f"import sys; sys.stdout.buffer.write({unpacker}.decompress(sys.stdin.buffer.read()))"
     shown = f"grep -aobiF -e {shlex.quote(canary)}" if canary else f"od -A d -t x1 -N {SHOWN}"
+    # tail counts bytes from 1.
     return f"tail -c +{offset + 1} -- {shlex.quote(file)} | python3 -c {shlex.quote(script)} | {shown}"
 
 
 def _select(file: str, table: str, column: str, needles: list[bytes]) -> str:
     """The log beside a database belongs to its rows, so the file is read only, but not as if nothing lay beside it."""
+    # A plain name may be a word of SQL, such as `order`.
     table, column = (make_visible(name if name.startswith('"') else f'"{name}"', _MOST) for name in (table, column))
+    # `instr` compares bytes only if both are blobs.
     where = " OR ".join(f"instr(CAST({column} AS BLOB), {_quote_literal(needle)})" for needle in needles)
     select = f"SELECT count(*) FROM {table} WHERE {where}"  # noqa: S608  for a person to run
+    # These three are special in a URI of SQLite.
     database = "file:" + "".join(f"%{ord(char):02x}" if char in "%?#" else char for char in file) + "?mode=ro"
     return f"sqlite3 {shlex.quote(database)} {shlex.quote(select)}"
 
 
 def _quote_literal(needle: bytes) -> str:
+    # Printable ASCII without the apostrophe, which would end the literal.
     if re.fullmatch(rb"[ -&(-~]+", needle):
         return f"CAST('{needle.decode()}' AS BLOB)"
     return f"X'{needle.hex()}'"

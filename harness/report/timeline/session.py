@@ -69,6 +69,7 @@ class Telling:
 
     def sessions(self) -> Iterator[Node]:
         """Each session that was reached, in story time."""
+        # Not every event belongs to a session.
         reached = {getattr(event, "session", None) for event in self.record.log.events}
         for session in self.record.scenario.sessions:
             if session.id in reached:
@@ -81,6 +82,7 @@ class Telling:
     def _steps(self, session: Session) -> Iterator[Node]:
         """What happened in a session, in the order of the log; writes without anything in between are one list."""
         steps = [*self._tell_writing(session), *self._tell_asking(session), *self._tell_working(session)]
+        # By the line alone: steps of one line keep the order in which they were told.
         steps.sort(key=lambda step: step[0])
         for listed_, group in groupby((step for _, step in steps), key=lambda step: step.tag == "li"):
             if listed_:

@@ -73,6 +73,7 @@ def _tell_anchors(message: Message) -> Iterator[str]:
 def tell_steps(record: Record, works: Sequence[Round], *, whole: bool) -> Iterator[Node]:
     """Of each work that a model did by tools; a job that did not come to its end says why, whether `whole` or not."""
     for work in works:
+        # A call for a single decision is told beside it.
         steps = [call for call in record.log.calls(work) if not call.decision]
         if not steps:
             continue
@@ -223,6 +224,7 @@ def _draw_routes(record: Record, targets: list[str]) -> Iterator[Node]:
     for _, event in record.of(Sought):
         looks[event.route, event.stage][event.fact] = event.found
     for route, name in _ROUTES.items():
+        # `get`, as indexing a defaultdict would add an entry where nobody looked.
         seen = [looks.get((route, stage)) for stage in STAGES]
         if any(seen):
             before = {fact for fact in targets if (seen[0] or {}).get(fact)}

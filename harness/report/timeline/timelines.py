@@ -244,6 +244,7 @@ def tell_story(story: ScoredStory, replay: Replay) -> StoryTimelines | None:
     fits = len(data) <= PACKED // max(1, story.frame.stories)
 
     def brief(trial: _TrialCells) -> bytes:
+        # What is not whole in the packed block is brief already.
         whole = tiers[trial.id] == 0
         return freeze_tree(_draw_tree(views[trial.id], trial.cells, replay, whole=False) if whole else rich[trial.id])
 
@@ -316,6 +317,7 @@ def _order_fairly(trials: Sequence[_TrialCells], tiers: Mapping[str, int]) -> li
     queues: dict[tuple[int, str, str], list[_TrialCells]] = {}
     for trial in trials:
         kinds = dict.fromkeys(measure for measure, _ in group_cases(trial.cells))
+        # A trial that broke off may have no bad case, and waits in a queue as well.
         for kind in kinds or {"": None}:
             queues.setdefault((tiers.get(trial.id, 2), kind, trial.cells[0].backend or ""), []).append(trial)
     order: dict[str, _TrialCells] = {}
@@ -347,6 +349,7 @@ def _draw_tree(view: View, cells: Sequence[Cell], replay: Replay, *, whole: bool
     try:
         return _tell(view, cells, replay, whole=whole)
     except Exception as error:
+        # One trial that cannot be told must not cost the page of all others.
         return make_node("p", "", f"This trial cannot be shown: {broken.describe(error)}")
 
 
