@@ -210,6 +210,7 @@ def _pair(by_model: Record, scripted: Record, jobs: bool) -> Iterator[PairedDeci
     condition = Condition(trial.backend or COLD, trial.write_policy, trial.noise, bool(backend and backend.control))
     if not (trial.backend or jobs):
         return
+    # a reader with a model reads in one way only
     (policy,) = list_policies(trial.reader) if trial.backend else (None,)
     taken = _list_taken(by_model, policy)
     others = {each: _list_taken(scripted, each if trial.backend else None) for each in READ_POLICIES}
@@ -260,6 +261,7 @@ def _list_rows(decisions: Sequence[PairedDecision]) -> Iterator[Row]:
     groups: dict[Condition, list[PairedDecision]] = defaultdict(list)
     for each in decisions:
         groups[each.condition].append(each)
+    # the cold arm is told apart first: its policy is None, which cannot be compared with a name
     for condition in sorted(groups, key=lambda each: (each.control, each.write is not None, each)):
         own = groups[condition]
         yield Row(

@@ -53,6 +53,7 @@ def compare_rows(tables: Tables, ranked: Sequence[str], twins: Sequence[TwinGrou
     yield from _compare_with_cold(tables, ranked)
     yield from _compare_writes(tables, ranked)
     for at, (way, table) in enumerate(tables.items()):
+        # the first way is the primary one, in which all of these measures are compared
         for measure in LOOKED_UP if at else BETWEEN:
             apart = _drop_twins(table.get(measure, {}), ranked, twins)
             yield from compare_pairs("pairs", measure, itertools.combinations(apart, 2), table.get(measure, {}), way)

@@ -131,6 +131,7 @@ class Cost:
     def money(self, prices: Prices) -> float | None:
         """None: a model of it has no price."""
         sums = [each.money(prices) for each in self.spent.values() if each.calls]
+        # the filter is for mypy: no None is left there
         return None if None in sums else sum(each for each in sums if each is not None)
 
     def list_unpriced(self, prices: Prices) -> list[str]:
@@ -162,6 +163,7 @@ def join(rows: Iterable[Cost]) -> list[Cost]:
     costs: dict[Condition, Cost] = {}
     for row in rows:
         costs.setdefault(row.condition, Cost(row.condition)).absorb(row)
+    # None cannot be compared with a name; the empty one puts the cold arm first
     return [
         costs[key]
         for key in sorted(costs, key=lambda key: (key.reader, key.backend or "", str(key[2]), key.noise, key.writer))
@@ -201,6 +203,7 @@ def _add(row: Cost, view: View) -> None:
     for _, metered in record.of(Metered):
         models = list(metered.models)
         for phase, count in metered.chat.items():
+            # a phase's calls are not told apart by model: several models share a row, which then has no price
             spent = _sum_row(row, "backend", phase, models[0] if len(models) == 1 else ", ".join(models))
             _count(spent, count)
 
@@ -216,6 +219,7 @@ def _add_call(spent: Spent, call: ModelCall) -> None:
 def _count(spent: Spent, count: Mapping[str, int]) -> None:
     spent.calls += count["calls"]
     spent.prompt += count["prompt"]
+    # a log leaves `cached` and `short` out where they are 0
     spent.cached += count.get("cached", 0)
     spent.completion += count["completion"]
     spent.short += count.get("short", 0)

@@ -172,6 +172,7 @@ def plan(side: Side, difference: float, wanted: float) -> Plan:
 
 
 def _find_row(side: Side, seeds: int, step: float, own: int, best: Need | None) -> Mapping[int, float]:
+    # 12 and 31 are the numbers of stories in coldwarm's suites
     columns = sorted({own, 12, 31, 62, 125, *([best.stories] if best and best.stories else [])})
     return {
         stories: power.count_found(side.stories, stories, seeds, step, compared=side.compared) for stories in columns

@@ -75,6 +75,7 @@ def draw_differences(pilot: Pilot, stories: int, seeds: int, difference: float, 
 
     rng = np.random.default_rng((SEED, stories))
     seen = max(len(each.differences) for each in pilot)
+    # `resize` repeats what a story has to fill its row; seeds are drawn from its own count alone
     table = np.array([np.resize(each.differences, seen) for each in pilot])
     counts = np.array([len(each.differences) for each in pilot])
     of, open_ = np.array([each.of for each in pilot]), np.array([each.open for each in pilot])
@@ -89,6 +90,7 @@ def draw_differences(pilot: Pilot, stories: int, seeds: int, difference: float, 
     gained = min(difference, max(0.0, centre))
     beyond = min(1.0, (difference - gained) / room)
     won = rng.binomial(of[at], open_[at] * beyond) / of[at]
+    # what is off 0 by rounding alone would count as a story that moved
     return np.round(strayed + gained * open_[at] / room + won, 12)
 
 
@@ -96,6 +98,7 @@ def find_stories(
     pilot: Pilot, seeds: int, difference: float, power: float, *, compared: int = 1, runs: int = RUNS
 ) -> int | None:
     """The fewest of STORIES with which so large a share of runs shows the difference; None: not even the most do."""
+    # a binary search: more stories find more, but for the noise of the simulation
     low, high = 0, len(STORIES)
     while low < high:
         middle = (low + high) // 2

@@ -131,6 +131,7 @@ def _score_story(folder: Folder, attempts: Sequence[Attempt], frame: Frame, show
     played = dict[str, LogSummary]()
     for name, log in log_by_name.items():
         own, calls = _count_faults(faults.of_trial, log, problems)
+        # only what came to its end can carry a seal
         unsealed = log.closed is not None and not log.sealed
         print_ = compute_fingerprint(log, (view for view in views if view.log is log))
         played[name] = LogSummary(log.sha256, unsealed, log.opened, log.scenario, own, calls, print_)

@@ -49,8 +49,10 @@ def compare_splits(results: Results, writes: Mapping[str, WritePolicy]) -> list[
     rows, values = list[tuple[str, Side, Side]](), list[float]()
     for row in sorted(writes):
         shares = [table[DECISIONS_RIGHT] for way, table in tables.items() if way.write == writes[row]]
+        # the cold arm is the same under every way, so that the first table will do
         gains = _find_gains([each[row] for each in shares if row in each], shares[0].get(COLD, {}) if shares else {})
         sides = [sorted(story for story in gains if (story in held) == back) for back in (False, True)]
+        # the smallest two-sided p that so few relabellings can give
         if 2 / comb(len(gains), len(sides[0])) > ALPHA:
             continue
         dev, back = (_make_side(results, row, writes[row], {story: gains[story] for story in own}) for own in sides)

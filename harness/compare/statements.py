@@ -57,6 +57,7 @@ def score_run(folder: Folder, show: Show[S], processes: int = 1) -> tuple[Result
         shown += own
     cells, played = [cell for each in scored for cell in each.cells], _merge(each.played for each in scored)
     drilled = _merge(each.drilled for each in scored)
+    # parts come back in their order: the stories, then the drills
     problems = sorted(line for each in scored[: len(stories)] for line in each.problems)
     unread = [line for each in scored[len(stories) :] for line in each.problems]
     del scored

@@ -56,6 +56,7 @@ def _draw_flips(pairs: int) -> Any:
 
     if 2**pairs <= RESAMPLES:
         return (np.arange(2**pairs)[:, None] >> np.arange(pairs) & 1).astype(float)
+    # pairs are permuted and one of each is taken: these are the draws of SciPy's test, to the last bit
     both = np.tile(np.arange(2), (RESAMPLES, pairs, 1))
     return np.random.default_rng(SEED).permuted(both, axis=-1)[:, :, 0].astype(float)
 
@@ -70,6 +71,7 @@ def _multiply(table: Callable[[int], Any], many: Iterable[Values]) -> Iterator[t
     for length, own in lengths.items():
         whole = table(length)
         rows = 2 ** int(log2(PIECE / length))
+        # a small table, or one of subsets that lacks the empty one, has no even pieces and is multiplied whole
         pieces = whole.reshape(-1, 1, rows if len(whole) % rows == 0 else len(whole), length)
         for at in range(0, len(own), TOGETHER):
             part = own[at : at + TOGETHER]
@@ -88,6 +90,7 @@ def label_swap(first: Sequence[float], second: Sequence[float]) -> float:
     else:
         drawn = np.random.default_rng(SEED).permuted(np.tile(values, (RESAMPLES, 1)), axis=1)
         sums, itself = drawn[:, :size].sum(axis=1), 1
+    # sums that differ by rounding alone are equal
     seen, slack = values[:size].sum(), 1e-9 * (1 + np.abs(values).sum())
     tail = min(np.count_nonzero(sums <= seen + slack), np.count_nonzero(sums >= seen - slack))
     return float(min(1.0, 2 * (int(tail) + itself) / (len(sums) + itself)))
@@ -101,6 +104,7 @@ def find_smallest_p(pairs: int) -> float:
 
 def sweep(family: int, alpha: float) -> int:
     """How many pairs must move, all in one direction, for p to be shown among `family` comparisons."""
+    # solves family * 2**(1 - n) = alpha for n
     return ceil(1 + log2(family / alpha))
 
 
@@ -134,6 +138,7 @@ def holm(values: Sequence[float]) -> list[float]:
 
 def holm_levels(values: Sequence[float]) -> list[float]:
     """For each p the level that it had to reach for its adjusted p to reach ALPHA: that of an interval beside it."""
+    # no p is 0, as what was seen is one of its own sign changes
     return [ALPHA * p / each for p, each in zip(values, _step_down(values), strict=True)]
 
 
@@ -195,6 +200,7 @@ def _find_ends(values: Values, means: Any, level: float, shown: bool | None) -> 
         return low, high
     if not shown:
         return min(low, 0.0), max(high, 0.0)
+    # 0 is outside for the test: the nearest mean beside it is the last that the interval may hold
     if sum(values) > 0:
         return max(low, float(means[means > 0][0])), high
     return low, min(high, float(means[means < 0][-1]))
@@ -206,6 +212,7 @@ def _sort_means(values: Values, sums: Any, sizes: Any) -> Any:
 
     slack = 100 * np.finfo(float).eps * np.abs(np.asarray(values, float)).sum()
     sums[np.abs(sums) < slack] = 0.0  # what is off by rounding alone is 0
+    # `where` divides everywhere before it chooses
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.sort(np.where(sizes > 0, sums / sizes, np.inf))
 
@@ -268,6 +275,7 @@ def _compute_taus(left: Any, right: Any) -> Any:
     import numpy as np
 
     first, second = np.triu_indices(left.shape[1], 1)
+    # means that differ by rounding alone are tied
     signs = [np.sign(np.round(own[:, first] - own[:, second], 12)) for own in (left, right)]
     moved = np.sqrt((signs[0] ** 2).sum(axis=1) * (signs[1] ** 2).sum(axis=1))
     with np.errstate(invalid="ignore", divide="ignore"):

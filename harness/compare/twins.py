@@ -58,10 +58,12 @@ def find_twins(played: Iterable[tuple[Trial, Fingerprint]], ranked: Sequence[str
     rows = defaultdict[str, dict[str, Fingerprint]](dict)
     for trial, fingerprint in played:
         if trial.backend and trial.backend in ranked:
+            # without the backend, so that the same trial of two rows has one key
             rows[trial.backend][digest(trial.model_copy(update={"backend": None}))] = fingerprint
     groups = defaultdict[str, list[str]](list)
     for name in sorted(rows):
         own = rows[name]
+        # without decisions any two trials would look alike
         if all(each.decisions for each in own.values()):
             groups[digest({trial: own[trial].decisions for trial in sorted(own)})].append(name)
     return [

@@ -85,6 +85,7 @@ class Setting:
             bare: It is told that there is no embedder.
         """
         children = replace(self.children, dims=0) if bare else self.children
+        # the name of its folder must not tell a backend what is checked
         with children.lend(self.playable, 1, self.folder / "work" / make_opaque_name()) as lent:
             yield lent
 

@@ -89,6 +89,7 @@ class Bench:
         memory = self.site.open()
         try:
             yield memory
+        # an interrupt, too, must leave no process behind
         except BaseException:
             memory.kill()
             raise
@@ -145,6 +146,7 @@ def run(each: ContractCheck, bench: Bench) -> str | None:
     except Broken as broken:
         return " ".join(str(broken).split())
     except MemoryFault as error:
+        # what the machine broke says nothing of the adapter
         if error.fault.kind == "machine":
             raise Hindered(error.fault) from None
         return " ".join(str(error).split())[:400]

@@ -117,6 +117,7 @@ def keeps_sessions_apart(bench: Bench) -> None:
                 messages = tuple(replace(each, content=f"{own}: {each.content}") for each in SESSION)
                 _capture(memory, messages, scope, f"monday-{at}")
             for scope, own, foreign in sides:
+                # in the words of both sides: some backends find whole phrases only, and a leak by no other words
                 queries = [f"{side}: {text}" for text in (RULE, HABIT, REPORT) for side in (own, foreign)]
                 hits = [hit for text in queries for hit in find(memory, text, scope)]
                 expect(holds(hits, own), f"{scope} does not find what was said there")
@@ -182,6 +183,7 @@ def dates_what_was_said(bench: Bench) -> None:
 
 def _is_earlier(date: str | None) -> bool:
     try:
+        # as moments, since a store may give one back in another zone
         return datetime.fromisoformat(date or "") == datetime.fromisoformat(EARLIER)
     except ValueError:
         return False

@@ -27,6 +27,7 @@ from harness.conformance.write_checks import SHIP
 CANARY = "k4n4ry7f3"
 LATER, MUCH_LATER = "2026-05-04T10:00:00+02:00", "2027-01-01T00:00:00+00:00"
 SECRET = f"The pin of the door is {CANARY}."
+# some clients refuse an empty id with an error of their own
 UNKNOWN = ("unknown", "00000000-0000-4000-8000-000000000000", "")
 
 
@@ -207,6 +208,7 @@ def keeps_neighbours_apart(bench: Bench) -> None:
             )
             memory.settle(20)
             for scope, own, foreign in ((mine, "is 8080", "is 90"), (other, "is 90", "is 8080")):
+                # what an earlier pair wrote may rightly hold in this scope
                 hits = [hit for hit in find(memory, f"The port of pair {at}", scope) if f"pair {at}" in hit.text]
                 expect(holds(hits, own), f"{scope} does not find its own")
                 expect(not holds(hits, foreign), f"{scope} is shown what belongs to its neighbour")
@@ -331,12 +333,14 @@ def keeps_data_where_it_says(bench: Bench) -> None:
     with bench.open() as memory:
         memory.remember([make_item(SECRET)])
     layers = bench.site.layers()
+    # what a server keeps lies outside of this folder
     if any(layer.format in ("remote", "postgres") for layer in layers):
         return
     tops = [bench.root / layer.path for layer in layers]
     files = {file for top in tops for file in ([top] if top.is_file() else top.rglob("*"))}
     holding = {file for file in bench.root.rglob("*") if file.is_file() and CANARY.encode() in file.read_bytes()}
     expect(bool(holding & files), "no named place holds the text")
+    # these are SQLite's own, and belong to the database beside them
     beside = {file for file in holding - files if not file.name.endswith(("-wal", "-journal", "-shm"))}
     expect(not beside, f"held where it does not say: {', '.join(sorted(file.name for file in beside))}")
 

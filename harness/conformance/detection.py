@@ -53,6 +53,7 @@ def find_all(
     search = partial(_find, cache, seconds, seed, shorten)
     finds = list[Find]()
     processes = jobs or os.cpu_count() or 1
+    # one hunt may take all of its seconds: with all handed out at once no process waits for it
     for each in map_parts(search, [*faulty.items()], processes, apart=True, anew=True, ahead=len(faulty)):
         finds.append(each)
         notify(each)
@@ -60,6 +61,7 @@ def find_all(
 
 
 def _find(cache: Path, seconds: float, seed: int, shorten: float, fault: tuple[str, str]) -> Find:
+    # a function, as `map_parts` hands over one part and cannot send a lambda to another process
     return find(*fault, cache, seconds, seed, shorten)
 
 
@@ -73,6 +75,7 @@ def find(name: str, adapter: str, cache: Path, seconds: float, seed: int = 1, sh
             return Find(name, first.calls, took)
         difference, steps = first.shortest.differs.says, None
         if shorten:
+            # a bound of one operation: nothing is drawn after the known sequence
             sequences = (first.shortest.steps,)
             shown = hunt(play, store.backend, seed, 1, shorten, promises.LARGEST, sequences)
             if shown.shortest is not None and shown.shortest.differs is not None:

@@ -16,6 +16,7 @@ PATH, PATHS = "docs/deploy.md", ("docs/deploy.md.old", "docs", "deploy.md", "doc
 
 def _write(memory: RemoteMemory, *wanted: Item, others: list[Item]) -> list[str]:
     """Others are nearer to the question than what is wanted; the ids of that."""
+    # each of the others at least once, and more than are asked for
     crowd = [
         Item(f"The queue is rabbit {at}.", SHOP, AT, each.kind, each.source, each.confidence)
         for at, each in enumerate((others * NEARER)[: max(NEARER, len(others))])

@@ -24,6 +24,7 @@ from harness.machine.entries import Entries
 from harness.model.trial import Model, digest
 from harness.play import sources
 
+# part of the key: a higher one leaves entries of an earlier form unread
 FORM = 1
 
 
@@ -91,6 +92,7 @@ class OutcomeCache(Entries):
             row = Row.model_validate_json(self.read(key))
             if row.key == key and row.sum == row.digest:
                 return row
+        # before OSError, of which it is one: what is not there is not damaged
         except FileNotFoundError:
             return None
         except (OSError, ValidationError):
@@ -117,6 +119,7 @@ def make_key(setting: Setting) -> str | None:
     module = reference.partition(":")[0]
     if module.partition(".")[0] not in sources.OURS or paths.list_paths(paths.PLACES):
         return None
+    # a secret leads to a service, and nobody knows what stands behind that
     if playable.withheld or (spec.python and not spec.pinned):
         return None
     conditions, served = sources.digest_conditions(), _digest_server(setting)

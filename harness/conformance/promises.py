@@ -27,6 +27,7 @@ DEADLINES = Deadlines(open=60.0, call=10.0, item=0.3)
 PATIENT = 600.0
 OPERATIONS = 10**9
 """No bound but the time."""
+# just beyond the usual limits of one call, 1,000 and 1,024
 LARGEST = 1030
 
 
@@ -113,4 +114,5 @@ def make_player(setting: Setting, store: ChildStore) -> SequencePlayer:
 
 
 def _name_folder(cases: Path, label: str) -> Path:
+    # labels hold colons and slashes, as in module:Class and python=PATH
     return cases / re.sub(r"[^A-Za-z0-9_.=,-]+", "-", label)

@@ -19,6 +19,7 @@ def _commit(tree: Path, *lines: str) -> str:
     """The hash of a commit whose guide says this."""
     (tree / "docs").mkdir(exist_ok=True)
     (tree / GUIDE).write_text("".join(f"{line}\n" for line in lines))
+    # the second commit finds the repository there, which `git init` leaves as it is
     for words in (["init", "-q"], ["add", "--all"], ["commit", "-q", "-m", "The guide"], ["rev-parse", "HEAD"]):
         done = run_git(*words, at=tree / ".git", tree=tree, more=AUTHOR)
         if done.returncode:

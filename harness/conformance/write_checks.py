@@ -68,6 +68,7 @@ def says_whether_it_needs_vectors(bench: Bench) -> None:
 
 
 def _list_calls(memory: RemoteMemory) -> dict[str, tuple[Any, ...]]:
+    # a mark that nobody gave makes restore fail, which says nothing of what is declared
     mark = memory.snapshot() if memory.description.support["snapshot"].supported else "x"
     return {
         "entries": (SHOP,), "get": (SHOP, "x"), "history": (SHOP, "x"), "update": (SHOP, "x", make_item(SHIP)),
@@ -300,6 +301,7 @@ def keeps_dates(bench: Bench) -> None:
         memory.remember([make_item(SHIP)])
         for hit in memory.entries(SHOP):
             try:
+                # as moments, since a store may give one back in another zone
                 same = datetime.fromisoformat(hit.created or "") == datetime.fromisoformat(AT)
             except ValueError:
                 same = False
@@ -324,6 +326,7 @@ def keeps_empty_names(bench: Bench) -> None:
     with bench.open() as memory:
         acks = memory.remember([make_item(f"{SHIP} {at}", place) for at, place in enumerate(places)])
         for place, ack in zip(places, acks, strict=True):
+            # in no order: a model inside may make several memories of one text
             ids = sorted(hit.memory_id for hit in memory.entries(place))
             equal(ids, sorted(ack.ids), "an empty name" if place.repo == "" else "no name")
 
@@ -332,6 +335,7 @@ def keeps_empty_names(bench: Bench) -> None:
 def lets_memories_expire(bench: Bench) -> None:
     """does not bring what has expired, and brings what has not"""
     with bench.open() as memory:
+        # long before and after every clock: that of the machine and that of a story
         memory.remember([
             make_item("The freeze lasts until the turn of the century.", expires="2000-01-01T00:00:00+00:00"),
             make_item("The freeze lasts until the far future.", expires="2999-01-01T00:00:00+00:00"),

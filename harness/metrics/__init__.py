@@ -92,9 +92,11 @@ def _views(logs: Sequence[Log]) -> Iterator[list[View]]:
     records = _records(logs)
     controls: dict[str, list[Record]] = defaultdict(list)
     for record in records:
+        # a control that broke off lacks decisions, which would look as if it got them wrong
         if record.log.closed and record.log.closed.status == "complete" and _name(record) != "":
             controls[record.log.opened.scenario.blob].append(record)
     for record in records:
+        # by content: under another version or salt it is another story
         beside = controls[record.log.opened.scenario.blob]
         cold, oracle, stale_oracle = (_nearest(record, beside, name) for name in (None, "oracle", "stale_oracle"))
         yield [View(record, policy, cold, oracle, stale_oracle) for policy in record.log.opened.reads or (None,)]
@@ -105,6 +107,7 @@ def _records(logs: Sequence[Log]) -> list[Record]:
     classifiers: dict[tuple[str, str], Classifier] = {}
     records = []
     for log in logs:
+        # a classifier knows canaries, which each seed draws anew; a mapping can be no part of a key
         key = log.opened.scenario.blob, str(sorted(log.opened.canaries.items()))
         if key not in classifiers:
             classifiers[key] = Classifier(log.scenario, log.opened.canaries)
@@ -127,6 +130,7 @@ def _nearest(record: Record, controls: Sequence[Record], name: str | None) -> Re
     ]
 
     def distance(other: Record) -> tuple[bool, bool, bool, bool, bool, int, str]:
+        # the id comes last, so that the choice among equals does not depend on the order of the logs
         its = other.log.trial
         return (
             its.seed != trial.seed,
@@ -182,6 +186,7 @@ def _make(
     key: CellKey, log: Log | None, pool: int, status: Status, reason: str, measures: Mapping[str, Measure]
 ) -> Cell:
     trial = key.trial
+    # without a log the name of the story tells its kind: a story is called KIND/NAME
     return Cell(
         id=key.id,
         trial=trial.id,

@@ -44,6 +44,7 @@ def _sensitive(view: View, trap: Trap) -> list[tuple[Key, Decided | None]] | Not
     if view.oracle is None or (trap == "stale" and view.stale_oracle is None):
         return not_applicable(NO_CONTROLS)
     offered = [(key, taken) for key, decision, taken in view.decisions if _offers(decision, trap)]
+    # stale_oracle holds superseded facts and no neighbour's, so a lure asks for oracle alone
     kept = [
         (key, taken)
         for key, taken in offered
@@ -82,6 +83,7 @@ def _is_unanswered(view: View, key: Key) -> bool:
     taken = view.decided.get(key)
     if taken and taken.verdict == UNFINISHED:
         return True
+    # what memory had a part in counts, though a later question to it failed
     if taken and taken.origin == "memory":
         return False
     if taken and taken.call and not taken.call.answered:
@@ -121,6 +123,7 @@ class ArmPair(NamedTuple):
 def pairs(view: View) -> list[ArmPair]:
     """Every decision that the cold run took, beside how it was taken here."""
     cold = view.cold.find_decided(None) if view.cold else {}
+    # a decision that was not reached has no line: the end of the log says why
     end = f"L{len(view.log.events)}"
     return [
         ArmPair(key, cold[key].verdict, taken.verdict if taken else None, _receipt(taken) if taken else end)
@@ -143,6 +146,7 @@ def _blind(view: View) -> NotMeasured | None:
         return not_applicable(NO_COLD)
     if view.stale_oracle is None:
         return not_applicable("the control stale_oracle was not run")
+    # in a trial that failed, what was not reached counts as harm, whoever decided the rest
     if _idle(view) and not view.record.failed:
         return _still(view)
     return None

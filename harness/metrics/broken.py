@@ -18,6 +18,7 @@ BROKE = "coldwarm broke on it: "
 def describe(error: Exception) -> str:
     """One line, with the line of the log if that is known, and the place in our code."""
     last = traceback.extract_tb(error.__traceback__)[-1]
+    # `Record.entries` notes the line of the log that it was reading
     at = "".join(f"{note}: " for note in getattr(error, "__notes__", ()))
     what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
     return f"{BROKE}{at}{what} ({Path(last.filename).name}:{last.lineno})"
@@ -33,6 +34,7 @@ def guard(compute: Callable[[V], T], of: V, otherwise: Callable[[str], T]) -> T:
 
 def problems(cells: Iterable[AnyCell]) -> list[str]:
     """A line for each measure that broke, and for each trial of which everything did, with the first of its logs."""
+    # a dict as an ordered set: the first log is the one that is named
     logs: dict[tuple[str, str], dict[str, None]] = {}
     for cell in cells:
         for name, why in _broke(cell):

@@ -74,6 +74,7 @@ def _list_captured(record: Record) -> Iterator[Captured]:
             retracted = {name for message in session.transcript for name in message.retracts}
             replaced = {old for name in told for old in record.scenario.predecessors(name)}
             named |= {name for message in session.transcript for name in message.anchored}
+            # `find_state` takes what stood before a line, so one line more holds the listing, too
             after = find_state(record, _find_listed(record, line) + 1)
             yield Captured(
                 line, session, told, frozenset(retracted | replaced) - {*told}, named,
@@ -83,6 +84,7 @@ def _list_captured(record: Record) -> Iterator[Captured]:
 
 def _find_listed(record: Record, line: int) -> int:
     """The last of the listings that follow a capture."""
+    # a capture is followed by one listing for each scope, on lines without a gap
     listed = [at for at, _ in record.of(Changed) if at > line]
     last = listed[0] if listed else len(record.log.events)
     for at in listed:
@@ -180,6 +182,7 @@ def _lies_near(moment: datetime | None, at: datetime) -> bool:
 
 
 def _name_session(held: Held) -> str:
+    # a source may name a message of its session, as SESSION#NUMBER
     return ((held.hit.source and held.hit.source.session) or "").partition("#")[0]
 
 

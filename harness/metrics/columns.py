@@ -51,6 +51,7 @@ class Column:
     shows: str = ""
 
     def at(self, gravity: str = "") -> Place:
+        # a column without gravities has one place
         names = [each.name for each in self.order] or [""]
         return Place(self.id, names.index(gravity))
 

@@ -55,6 +55,7 @@ def checks_failed(view: View) -> Measure:
 
 def guessed_right(view: View) -> Measure:
     """Where only a memory can know, and none of its entries is behind it, a right value is luck or a model's guess."""
+    # a fact without a source stands nowhere in the repository
     told = [
         taken
         for _, decision, taken in view.decisions

@@ -72,6 +72,7 @@ class Looks:
     def judge(self, stage: Stage, routes: Mapping[str, Sequence[Route]], every: Sequence[Route], none: str) -> Measure:
         """Targets with the routes that found them before: those that nothing brings, of those that are known."""
         facts = [fact for fact, known in routes.items() if known]
+        # a dict keeps the routes in order; the order of a set changes with each process
         left = {
             fact: [
                 self.receipt(stage, route, fact)
@@ -81,6 +82,7 @@ class Looks:
             for fact in facts
         }
         bad = [fact for fact in facts if left[fact]]
+        # what a look still showed is known to be left; where looks only failed, nobody can tell
         seen = [fact for fact in bad if any((look := self.at(stage, r, fact)) and look.found for r in every)]
         lines = list(dict.fromkeys(line for fact in bad for line in left[fact]))
         nothing = self._record.explain_uncontrolled(none, *CONTROLS)
@@ -112,10 +114,12 @@ def _explain_refusal(view: View, *capabilities: str) -> NotMeasured | None:
 def _explain_loss(view: View, looks: Looks, stage: Stage) -> NotMeasured | None:
     if looks.was_reached(stage):
         return None
+    # the log of a trial that was completed gives no reason
     return failed(f"the trial did not get to the look {stage}; {view.log.reason}".removesuffix("; "))
 
 
 def deleted_from(view: View, route: Route) -> Measure:
+    # both are recalls, which every backend has; the other routes are optional
     refused = _explain_refusal(view, *(() if route in ("search", "forbidden") else (route,)))
     if refused is not None:
         return refused
@@ -148,6 +152,7 @@ def deletion_acknowledged(view: View) -> Measure:
     lost = _explain_loss(view, looks, "after")
     if lost is not None:
         return lost
+    # `all` holds of an empty answer, which acknowledges nothing
     said = [fact for fact, (_, event) in looks.targets.items() if event.said and all(event.said)]
     routes: tuple[Route, ...] = ("search", "entries")
     known = {fact: [route for route in routes if fact in looks.list_controlled(route)] for fact in said}
@@ -163,6 +168,7 @@ def over_deletion(view: View) -> Measure:
     if refused is not None:
         return refused
     targets = Looks(view.record).targets
+    # one request that failed does not excuse what the others took with them: only if all failed is nothing known
     for line, event in list(targets.values())[:1]:
         if event.fault and all(each.fault for _, each in targets.values()):
             return failed(f"L{line}: nothing was deleted: {event.fault.message}")
@@ -173,6 +179,7 @@ def over_deletion(view: View) -> Measure:
         return failed("nothing was listed before the deletion")
     for line, before, after in listings:
         answered = after is not None and after.fault is None
+        # counted, as a listing may hold equal texts
         left = Counter(hit.text for hit in view.log.hits(after)) if after and answered else Counter[str]()
         for position, hit in enumerate(view.log.hits(before)):
             if any(canary in hit.text for canary in canaries):
@@ -293,6 +300,7 @@ def _list_kept(view: View, facts: Collection[str]) -> list[str]:
     scans: dict[tuple[str, Stage], list[Scanned]] = {}
     for _, event in view.record.of(Scanned):
         scans.setdefault((event.layer.name, event.stage), []).append(event)
+    # a log without weights does not tell what grew
     if not any(event.weights is not None for (_, stage), each in scans.items() if stage == "before" for event in each):
         return []
     due = freed.of_texts(view.scenario.by_id[fact].plain.text for fact in facts)

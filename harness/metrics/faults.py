@@ -68,6 +68,7 @@ def count_calls(log: Log | Transcript) -> Counter[str]:
     """Backend, reader or writer -> the calls that were made of it."""
     if isinstance(log, Transcript):
         return Counter({log.trial.backend: len(calls(log))})
+    # the cold arm has no backend, and drops out by its empty name
     made = {
         log.trial.backend or "": _list_calls(log.events),
         log.trial.reader: _list_model_calls(log, Worked, Corrected),
@@ -159,6 +160,7 @@ def _awkward(transcript: Transcript, call: Called) -> str | None:
         return call.step
     pieces = [transcript.plan.by_name[name] for name in call.about]
     if transcript.trial.drill == "isolation":
+        # a write has its scope in its items; without a scope and without items there is no name to refuse
         told = call.request.get("scope")
         named = told if isinstance(told, dict) else vars(pieces[0].item.scope) if pieces else {"": "plain"}
         names = [str(name) for name in named.values() if name is not None]

@@ -50,6 +50,7 @@ def of_trial(log: Log) -> Iterator[Sample]:
                 alive.difference_update(event.ids)
         elif isinstance(event, Scanned) and event.stage == "before":
             looks.append(event)
+            # bound wherever `looks` is not empty, which is where the last branch needs it
             stored = len(alive)
     if log.closed is not None and log.closed.stored is not None:
         yield Sample(name, "storage", len(alive), log.closed.stored, noise)

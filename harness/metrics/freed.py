@@ -60,6 +60,7 @@ def list_read(sightings: Iterable[Sighting]) -> set[Spot]:
 def of_texts(texts: Iterable[str]) -> Size:
     """Bytes that would do to keep them: as they are long in letters and digits, a quarter of that compressed."""
     total = sum(len(text.encode("utf-8", "replace")) for text in texts)
+    # at least 1: every place would reach 0
     return Size(total, max(1, total // SQUEEZED))
 
 

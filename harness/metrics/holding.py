@@ -106,6 +106,7 @@ def find_states(record: Record) -> list[State]:
         gone = frozenset(_list_gone(event))
         kept = {key: each for key, each in held.items() if key[1] not in gone}
         if isinstance(event, Changed):
+            # a listing is of one scope, and says nothing of the same id in another
             kept = {key: each for key, each in kept.items() if key[0] != event.scope or key[1] not in event.gone}
             kept |= _read(record, line, event.session, ((event.scope, hit) for hit in _list_hits(record, event)))
         elif isinstance(event, Wrote) and not native:
@@ -130,6 +131,7 @@ def _list_gone(event: Event) -> Iterator[str]:
 
 
 def _list_written(record: Record, event: Wrote) -> Iterator[tuple[Scope, Hit]]:
+    # a write of unknown outcome has no ids
     for written, ids in zip(record.log.items(event), event.ids or (), strict=False):
         item = written.item
         for name in () if written.noise else ids:
@@ -147,5 +149,6 @@ def _mark(held: Held) -> Held:
 
 def find_state(record: Record, line: int) -> State:
     """The last one before a line."""
+    # the first state has line 0, so that one always stands before
     states = find_states(record)
     return states[bisect_left(states, line, key=attrgetter("line")) - 1]

@@ -24,6 +24,7 @@ def hits_invented(view: View) -> Measure:
     for line, event in enumerate(view.log.events, 1):
         if isinstance(event, Wrote):
             items = view.log.items(event)
+            # a session that was handed over as spoken may come back message by message, under the session's ids
             ids = [names for each, names in zip(items, event.ids or (), strict=False) for _ in each.texts]
             stored.add([text for each in items for text in each.texts], ids)
         elif isinstance(event, Recalled):

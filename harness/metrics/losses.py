@@ -70,6 +70,8 @@ class Loss(NamedTuple):
 
 def find_losses(record: Record, policy: ReadPolicy | None) -> Mapping[Key, Loss]:
     """The decisions that are not right, and where each was lost."""
+    # `once` keeps one value of a record, and this one depends on the policy, too
+    # mypy: the memo holds values of any kind
     known: Mapping[Key, Loss] | None = record.memo.get((find_losses, policy))  # type: ignore[assignment]
     if known is None:
         known = record.memo[find_losses, policy] = dict(_list_losses(record, policy))
@@ -129,6 +131,7 @@ class _Case:
         return hit.scope is None or applies(hit.scope, self._place)
 
     def _is_marked(self, hit: Hit) -> bool:
+        # only who reads carefully heeds verdicts; everybody heeds the mark of what is superseded
         return hit.warned if self._policy == "careful" else bool(hit.superseded)
 
     def _judge_shown(self, right: RecalledEntry) -> Loss:
@@ -152,6 +155,7 @@ class _Case:
         facts = {option.fact for option in self._decision.options} & entry.asserted
         told = [each.at for fact in facts for each in find_tellings(self._record).get(fact, ())]
         created = entry.hit.created or ""
+        # some stores keep a day and no time
         return any(same_moment(created, at) or created[:10] == at[:10] for at in told)
 
     def _judge_stored(self) -> Loss:
@@ -159,6 +163,7 @@ class _Case:
         held = [*find_state(self._record, self._line).held.values()]
         if there := self._first_usable(held):
             return self._cite(UNRETRIEVED, there)
+        # from the latest state back, so that the receipt cites the last time that it was lost
         for before, after in zip(reversed(states[:-1]), reversed(states[1:]), strict=True):
             if there := self._first_usable(before.held.values()):
                 return self._cite(REPLACED, there, after.line)

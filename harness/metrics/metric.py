@@ -99,6 +99,7 @@ def define(
     varies: str = "",
 ) -> Definition:
     """A measure with a direction is in a column, or says why it is in none."""
+    # equal if both are given, or neither is
     if better != "neither" and (column is None) == (not aside):
         raise ValueError(f"{name}: give column= or aside=")
     return Definition(
@@ -199,4 +200,5 @@ def wilson(hits: int, of: int) -> Interval:
     p, z2 = hits / of, _Z * _Z
     centre = (p + z2 / (2 * of)) / (1 + z2 / of)
     half = _Z / (1 + z2 / of) * sqrt(p * (1 - p) / of + z2 / (4 * of * of))
+    # rounding may leave -0.0, which `max` turns into 0.0
     return Interval(low=max(0.0, round(centre - half, 6)), high=round(centre + half, 6), method=WILSON)

@@ -81,6 +81,7 @@ def source_fidelity(view: View) -> Measure:
         return refused
     kept, fields, lost = 0, 0, []
     for entry, items in _equals(view.record):
+        # several items may have one text: a memory is compared with the one that it fits best
         equal, of = max((_fields(entry.hit.source, item.source) for item in items), key=lambda pair: pair[0] - pair[1])
         kept, fields = kept + equal, fields + of
         lost += [entry.receipt] * (equal < of)
@@ -173,6 +174,7 @@ def dangling_sources(view: View) -> Measure:
     refused = _explain_unsupported(view, "source")
     if refused is not None:
         return refused
+    # one checkout is enough: whether a commit has a line does not depend on it
     checked = {source: (line, each) for (source, _), (line, each) in _checks(view.record).items()}
     loose = [f"L{line}" for line, each in checked.values() if each.state == "dangling"]
     return proportion(len(loose), len(checked), loose, none=_none(view, "no memory cites a line of a file at a commit"))

@@ -123,6 +123,7 @@ def mrr(view: View) -> Measure:
         return not_applicable(f"unranked: {view.record.support('ranked').note or 'no order'}")
     questions = view.record.known_questions
     least = LEAST_POOL * view.log.trial.k
+    # a probe that was not reached has no pool of its own: it counts, as a miss, if the largest one is enough
     most = max((q.event.pool for q in questions if q.event), default=0)
     eligible = [q for q in questions if (q.event.pool if q.event else most) >= least]
     none = f"pool of {most} memories is below {least}, {LEAST_POOL} times k" if questions else NO_PROBE
@@ -156,6 +157,7 @@ def _chances(record: Record) -> Iterator[float]:
             _drop_gone(carriers, event.ids)
         elif isinstance(event, Recalled) and line in asked:
             gold = {name for fact in asked[line].probe.gold for name in carriers[fact]}
+            # of an unranked backend more than k may be shown; logs of protocol 1 do not say how many were
             yield _chance(event.pool, len(gold), max(event.k, event.shown or 0))
 
 

@@ -29,6 +29,7 @@ Rounds = Sequence[tuple[int, Round]]
 def list_rounds(view: View) -> Mapping[str, Rounds]:
     """Job -> its rounds, the first one first."""
     found = defaultdict[str, list[tuple[int, Round]]](list)
+    # the first round of a job is logged as `Worked`, each later one as `Corrected`
     for line, event in (*view.record.works(view.read_policy), *view.record.of(Corrected)):
         if event.read_policy == view.read_policy:
             found[event.job].append((line, event))
@@ -112,6 +113,7 @@ def repeated_corrections(view: View) -> Measure:
             if told.get(fact, session.id) != session.id and reached[0]:
                 chances += 1
                 again += [f"L{rounds[0][0]}"] if decision.id in wrong[0] else []
+        # what a round got wrong is told before the next one: after the last round nobody hears it
         corrected = {name for names, heard in zip(wrong, reached[1:], strict=False) if heard for name in names}
         for decision in job.decisions:
             if decision.id in corrected:

@@ -76,6 +76,7 @@ def _candidates(record: Record) -> list[PhrasingSeen]:
 def _eligible(record: Record, question: PhrasingSeen, fact: str) -> bool:
     """A probe that was not reached is one only if all that it needs had happened before the end."""
     end = inf if question.line is None else question.line
+    # a fact that was never stored counts as one that came too late
     if record.stored.get(fact, end) >= end:
         return False
     old = set(record.scenario.predecessors(fact))
@@ -90,6 +91,7 @@ def _eligible(record: Record, question: PhrasingSeen, fact: str) -> bool:
 
 def _update(question: PhrasingSeen, current: Collection[str], old: Collection[str]) -> Update:
     entries = () if question.fault else question.window
+    # the raw reading, as that of an entry under the backend's own mark asserts nothing
     stale = tuple(entry for entry in entries if not entry.raw.unclear and entry.raw.asserted.intersection(old))
     new = [entry for entry in entries if entry.asserted.intersection(current)]
     return Update(question, _outcome(question, new, stale), stale)
@@ -205,6 +207,7 @@ def update_omission(view: View) -> Measure:
                     missed.append(receipt := f"L{lookups.get(facts[0], line)}")
             for written, ids in zip(items, event.ids or (), strict=False):
                 held |= dict.fromkeys(ids, record.classifier.read(written.item.text).asserted)
+        # an old rule may also be marked as ended right after its successor was written
         elif isinstance(event, Retired) and event.rule == "replaced" and receipt and _reaches(event.ids, held, ended):
             missed.remove(receipt)
             receipt = None

@@ -126,6 +126,7 @@ def tokens_total(view: View) -> Measure:
 
 def tokens_per_job(view: View) -> Measure:
     total, finished = tokens_total(view), len(done(view))
+    # `tokens_total` always has a number, which the type of a measure does not say
     assert isinstance(total, Measured)
     return amount(total.value / finished, finished, total.known) if finished else not_applicable("no job was done")
 
@@ -136,6 +137,7 @@ def break_even(view: View) -> Measure:
     jobs = len(view.scenario.jobs())
     if not jobs:
         return not_applicable("the scenario has no job")
+    # the cold arm is read in one way, which a view without a policy stands for
     saved = (_agent(View(view.cold)) - _agent(view) - _recall(view)) / jobs
     if saved <= 0:
         return not_applicable("never: a warm job does not cost less than a cold one")

@@ -55,6 +55,7 @@ def _list_shown(record: Record) -> list[_Shown]:
     for line, event in _list_recalls(record):
         session = sessions[event.session]
         place = record.scenario.place(session)
+        # by identity, as two hits of one answer may be equal
         for _, entries in groupby(record.entries(line, event)[: event.shown], lambda entry: id(entry.hit)):
             first, *rest = entries
             told = written.get(first.hit.memory_id)
@@ -77,6 +78,7 @@ def _find_dates(record: Record) -> dict[str, datetime]:
     for _, event in record.of(Wrote):
         for written, ids in zip(record.log.items(event), event.ids or (), strict=False):
             if at := parse_moment(written.item.at):
+                # the right side wins, and holds the earlier dates
                 found = dict.fromkeys(ids, at) | found
     return found
 
@@ -137,6 +139,7 @@ def _count_withheld(view: View, standing: str, *, rightly: bool) -> Measure:
     if view.log.trial.reader != SCRIPTED:
         return not_applicable("a model decides which warnings it heeds")
     filtered = view.read_policy == "filtered"
+    # a filter withholds without a verdict
     if not filtered and (refused := _explain_unsupported(view)):
         return refused
     answers = {event.ref: event for _, event in view.record.recalls("filtered")} if filtered else {}
@@ -184,6 +187,7 @@ def verdicts_naming_nothing(view: View) -> Measure:
             known |= {hit.memory_id for hit in view.log.hits(event)}
         elif isinstance(event, Recalled):
             hits = view.log.find_answer(event).hits
+            # before the verdicts are judged: one may name another hit of the same answer
             known |= {hit.memory_id for hit in hits}
             by = [hit.verdict.by for hit in hits if hit.verdict and hit.verdict.by is not None]
             named += len(by)

@@ -85,6 +85,7 @@ class Record:
     def explain_uncontrolled(self, reason: str, *ops: str) -> NotMeasured:
         """Why there is nothing to measure: it has failed if a call of one of these operations did."""
         for line, fault in self._faults:
+            # a refusal was declared as unsupported: it is no failure
             if fault.op in ops and fault.kind != "refused":
                 why = f"{reason}; {fault.op} {fault.kind}: {' '.join(fault.message.split())}"
                 return NotMeasured(status="failed", reason=why[:400], receipts=(f"L{line}",))
@@ -109,6 +110,7 @@ class Record:
             try:
                 known = self._entries[line] = tuple(self._read(line, event))
             except Exception as error:
+                # `broken.describe` says at which line of the log it broke
                 error.add_note(f"L{line}")
                 raise
         return known
@@ -217,6 +219,7 @@ class Record:
     def is_ended(self, event: Round) -> bool:
         """Whether who works by steps ended the job itself: no fault, no limit and no kill did."""
         steps = [call for call in self.log.calls(event) if not call.decision]
+        # a call for a decision is no step; who makes no steps ends each job
         return not steps or steps[-1].answered
 
     def works(self, policy: ReadPolicy | None) -> list[tuple[int, Worked]]:

@@ -116,5 +116,6 @@ def _measure(metric: TrustMetric, transcript: Transcript) -> Measure:
 def _why(call: faults.Call) -> str:
     """What was seen of a call that failed."""
     assert call.fault is not None
+    # joined behind the cut, which would take it off a long message
     contract = " (an id that is not there is to be answered with nothing)" if call.op == "get" else ""
     return f"{call.op} {call.fault.kind}: {' '.join(call.fault.message.split())}"[:300] + contract

@@ -32,6 +32,7 @@ class Bursts(DrillView):
         return any(self.sees(step, deed.piece.name, "recall") for deed in self.list_written("remember", step))
 
     def shown(self, deed: DrillDeed, *ops: str) -> bool | None:
+        # mypy: the names of operations come as plain strings
         found = [self.sees(f"{deed.step} after", deed.piece.name, op) for op in ops]  # type: ignore[arg-type]
         return True if True in found else None if None in found or not found else False
 
@@ -133,6 +134,7 @@ def _trust(
     column: Place,
     version: int = 1,
 ) -> TrustMetric:
+    # measures of two processes are one version ahead: they count a burst beside deletions, too
     return trust(
         name, DRILL, "lower", "proportion", formula, partial(measure, roles=roles), label=label, otherwise=otherwise,
         column=column, varies=_TIME, whole=False, asks=ASKS, version=version + (roles == TWO),

@@ -38,6 +38,7 @@ def _holds(agents: Agents, step: str, deed: DrillDeed, who: str) -> bool | None:
 def stale_after_other_changes(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process"):
         return refused
+    # either operation can make the change: refused only without both
     if refused := lacks(transcript, "update") and lacks(transcript, "deprecate"):
         return refused
     agents = Agents.of(transcript)

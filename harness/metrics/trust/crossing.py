@@ -108,6 +108,7 @@ def list_refused(view: ScopeView) -> Iterable[ScopeCase]:
         for name, ids in zip(call.about, transcript.ids(call), strict=False):
             lost.setdefault(view.scope(name), []).extend([] if ids else [name])
         for scope, names in lost.items():
+            # what is limited to nothing has no name that could be refused
             if scope != Scope():
                 yield ScopeCase(bool(names) or scope in failed, view.transcript.receipt(line, (names or [""])[0]))
 
@@ -124,6 +125,7 @@ def list_missed(view: ScopeView) -> Iterable[ScopeCase]:
 def list_crowded(view: ScopeView) -> Iterable[ScopeCase]:
     """Only if there are enough of others to fill an answer."""
     transcript = view.transcript
+    # less the one that is asked for, which is among them
     others = sum(view.was_found(piece.name) for piece in view.plan.of("near")) - 1
     for line, call in transcript.calls("recall", "crowd") if others >= transcript.trial.k else ():
         (name,) = call.about

@@ -54,6 +54,7 @@ def deprecated_recalled(transcript: Transcript) -> Measure:
         return lacking
     view = DrillView.of(transcript)
     marked = _list_marked(view)
+    # a restore that failed brought nothing back, and is no reason to measure nothing
     steps = ("marked", "reopened", *(["restored"] if _succeeded(view, "restore", "restored") else []))
     cases = [case for step in steps for case in _ask(view, f"{step} since", "marked")]
     cases += _ask(view, "marked later since", "marked")

@@ -46,6 +46,7 @@ class DetourView(DrillView):
     def questions(self) -> Sequence[DetourQuestion]:
         ways: dict[tuple[str, str], dict[str, DrillLook]] = {}
         for line, call in self.transcript.calls("recall"):
+            # a step is called WAY SIZE, and the names of ways hold spaces
             way, _, size = call.step.rpartition(" ")
             ways.setdefault((size, str(call.request["query"])), {})[way] = DrillLook(line, call)
         return [self._read_question(query, looks) for (_, query), looks in ways.items()]
@@ -72,6 +73,7 @@ class DetourView(DrillView):
             return self._list_brought(look) == self._list_brought(other)
         if _arrange_texts(one) == _arrange_texts(two):
             return True
+        # k may cut both answers amid hits of one score: if it is the same score, only what stands above it is compared
         floors = {_score(hits[-1]) if hits else None for hits in (one, two)}
         floor = floors.pop()
         ties = not floors and floor is not None and len(one) == len(two)

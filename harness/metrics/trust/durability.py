@@ -117,9 +117,11 @@ def torn(transcript: Transcript) -> Measure:
     for era, (line, killed) in enumerate(kills.kills):
         if not killed.about:
             continue
+        # there is always one: `first` stands before every kill
         before = next(look for look in reversed(listings) if look.line < line)
         after = next((look for look in listings if kills.era(look.line) == era + 1), None)
         halved = after and any(_is_halved(kills, name, before, after) for name in killed.about)
+        # Counters subtract without going below 0: only what is odd more often than before is left
         if after is None or halved or _odd(kills, after) - _odd(kills, before):
             bad.append((f"L{line}", *([f"L{after.line}"] if after else [])))
         elif not kills.list_shown(after.call).isdisjoint(killed.about):

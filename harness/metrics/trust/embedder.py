@@ -31,6 +31,7 @@ class Switch(DrillView):
         """The question; without one, what failed to open, else the write."""
         refused = [line for line, event in self.transcript.of(Handled) if event.step == name and event.fault]
         writes = [line for line, call in self.transcript.calls("remember", name) if call.fault]
+        # only new memories are written after the switch
         line = next(iter([*refused, *(writes if piece.role == "new" else ())]), None)
         return self.line(name, piece.name) or self.transcript.receipt(line, piece.name)
 

@@ -28,6 +28,7 @@ def wrong_near_the_end(transcript: Transcript, step: str, *, holds: bool) -> Mea
     pieces = view.list_acknowledged(transcript.plan.of("ending", "ending changed"))
     if not any(_goes_by_the_question(view, piece) for piece in pieces):
         return not_applicable(IDLE)
+    # what was freed of its end holds at any time, so it counts only where memories have to come
     if holds:
         pieces += view.list_acknowledged(transcript.plan.of("ending freed"))
     found = [(piece.name, *find_answer(view, step, piece)) for piece in pieces]

@@ -24,7 +24,9 @@ from harness.model.drill import Piece
 from harness.model.trial import Measure
 
 NONE_EQUAL = "no memory came back as it was written"
+# a number with what is joined to it (1.2.3, 0644, 10:30, 5ms); a digit inside a word begins none
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\w.:-]*")
+# 1,030 and 1030 are one number
 THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 PARTS = ("repo", "org", "branch", "user")
 
@@ -93,6 +95,7 @@ def survives_writing(transcript: Transcript, field: str) -> Measure:
         if not seen or (compared.written(piece.item) is None and all(compared.back(each.hit) is None for each in seen)):
             continue
         of += 1
+        # a memory counts once, however many of its answers are wrong
         bad += [(each.line, piece.name) for each in seen if not compared.same(transcript, each.hit, piece.item)][:1]
     return proportion(of - len(bad), of, view.receipts(bad), none=NONE_EQUAL)
 
@@ -153,6 +156,7 @@ def date_after_update(transcript: Transcript, *, first: bool) -> Measure:
         return bool(seen) and all(any(same_moment(each.hit.created, at) for at in true) for each in seen)
 
     good = [piece.name for piece, twin in cases if fits(piece, twin)]
+    # to have the first date is neither good nor bad: its receipts are the hits; else they are what is wrong
     lines = [check.find_wrong(piece, "revised") for piece, _ in cases if (piece.name in good) == first]
     return proportion(len(good), len(cases), check.view.receipts(lines), none="no date was right before")
 
@@ -230,6 +234,7 @@ def numbers_as_told(transcript: Transcript) -> Measure:
         for line, call in transcript.calls(op):
             scope = scope_of(call)
             for hit in transcript.hits(call):
+                # a later answer does not make good a wrong one
                 if view.owns(hit) and (numbers := _numbers(hit.text)) and cases.get((scope, hit.memory_id)) is None:
                     cases[scope, hit.memory_id] = None if numbers <= numbers_by_scope.get(scope, set()) else line
     bad = [line for line in cases.values() if line is not None]
@@ -239,6 +244,7 @@ def numbers_as_told(transcript: Transcript) -> Measure:
 
 def _numbers(text: str) -> set[str]:
     """With what belongs to them, such as dots, signs and units; without separators of thousands."""
+    # a full stop, colon or dash behind a number belongs to the sentence
     return {each.rstrip(".:-") for each in NUMBER.findall(THOUSANDS.sub("", text))}
 
 

@@ -53,6 +53,7 @@ def _ask(view: DrillView, *, fitting: bool) -> Iterator[tuple[int, str, bool | N
                     continue
                 holds = piece.role not in APART and piece.name not in dropped
                 if (holds and fits(piece.item, where)) == fitting:
+                    # what is marked as ended may come, if the hit says that it is
                     hits = (hit for hit in view.transcript.hits(call) if piece.role != "retired" or not hit.warned)
                     came = any(view.brings(hit, piece) for hit in hits)
                     yield line, piece.name, None if call.fault else came

@@ -42,6 +42,7 @@ def _measure_gone(
     ]
     if broken and not known:
         return failed(f"L{broken[0]}: the looks before the deletion failed")
+    # a dict keeps the routes in order; the order of a set changes with each process
     left = {
         name: [
             reach.find_left(step, route, name, current=current)
@@ -69,6 +70,7 @@ def unknown_called_deleted(transcript: Transcript) -> Measure:
     reach = Reach.of(transcript)
     if refused := reach.explain_refusal(("forget",)):
         return refused
+    # a request about no memory of the plan names ids that nobody has, or none
     calls = [(line, call) for line, call in transcript.calls("forget", "deleted") if not call.about]
     if calls and (fault := calls[0][1].fault):
         return failed(f"L{calls[0][0]}: {fault.message}")
@@ -105,7 +107,9 @@ def history_tells(transcript: Transcript) -> Measure:
         name = call.about[0]
         if name in changed:
             texts = transcript.answer(call) or []
+            # a changed text keeps its canary, so that the new one is ruled out by its words
             earlier = any(mark(pieces[name]) in text and changed[name] not in text for text in texts)
+            # of several ids, one whose history tells it is enough
             told[name] = told.get(name) or (None if call.fault else earlier)
             lines += [] if told[name] else [f"L{line}"]
     good, unanswered = sum(found is True for found in told.values()), sum(found is None for found in told.values())

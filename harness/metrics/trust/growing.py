@@ -29,6 +29,7 @@ def bytes_per_question(transcript: Transcript) -> Measure:
     if more <= 0:
         return failed("the questions were not answered")
     lines = [f"L{line}" for step in (LITTLE, OFTEN) for line, look in looks[step] if look.bytes]
+    # takes off what an opening adds by itself, with the one round of questions that `more` leaves out
     grown = often - little - max(0, little - first)
     return amount(max(0, grown) / more, more, receipts=lines)
 

@@ -46,6 +46,7 @@ def batch_kept(transcript: Transcript) -> Measure:
     written = [piece for piece in transcript.plan.of("bulk") if piece.name in view.writes]
     looks = {piece.name: view.looks(piece.name, ("at once",)) for piece in written}
     if not transcript.supports("entries"):
+        # without listings only a sample was asked for: of the others nothing is known
         written = [piece for piece in written if looks[piece.name]]
     surest = "entries" if transcript.supports("entries") else "recall"
     calls = (call for call in _list_calls(looks.values()) if call.op == surest)
@@ -95,6 +96,7 @@ def found_within(
     if lacking is not None:
         return lacking
     view, questions = DrillView.of(transcript), [each for step in steps for each in _list_questions(transcript, step)]
+    # `is not` of two truth values: keeps the questions of the wanted sort
     cases = [each for each in questions if wordless is not any(map(str.isalnum, each[2].item.text))]
     ranks = [(line, piece.name, view.rank(call, piece)) for line, call, piece in cases]
     bad = [(line, name) for line, name, rank in ranks if rank is None or (places is not None and rank >= places)]
@@ -197,6 +199,7 @@ def bytes_per_memory(transcript: Transcript) -> Measure:
     if not looks:
         return failed("no look at the disk was taken")
     declared = [look for _, look in looks if look.declared]
+    # the bytes of a remote store lie elsewhere, whatever files there are here
     far = bool(declared) and all(look.layer.format == "remote" for look in declared)
     if far or not any(look.bytes for _, look in looks):
         return not_applicable(next((look.problem for _, look in looks if look.problem), "no declared layer has bytes"))
@@ -209,6 +212,7 @@ def undeclared_bytes(transcript: Transcript) -> Measure:
     looks = list(transcript.looks("closed"))
     if lacking := lacks(transcript, "persistent"):
         return lacking
+    # `all` also holds where there was no look
     if all(look.declared for _, look in looks):
         return failed("no look at the disk was taken") if not looks else not_applicable("only layers were looked at")
     beside = [(line, look) for line, look in looks if not look.declared]
@@ -218,6 +222,7 @@ def undeclared_bytes(transcript: Transcript) -> Measure:
 
 
 DRILL = KEEPING
+# modules are found by their DRILL: the measures of those without one are gathered here
 METRICS: tuple[TrustMetric, ...] = (
     *writes.METRICS,
     trust(

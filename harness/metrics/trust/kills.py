@@ -96,6 +96,7 @@ class Kills(DrillView):
         """Pieces that a forget or an update was asked for, whatever came of it."""
         forgets = (call.about[0] for _, call in self.transcript.calls("forget"))
         updates = [call.about[0] for _, call in self.transcript.calls("update")]
+        # an update that was in flight is logged with the kill, not as a call
         updates += [name for _, killed in self.kills for name in killed.about if self.plan.by_name[name].twin]
         return frozenset((*forgets, *(self.old(name).name for name in updates)))
 

@@ -37,6 +37,7 @@ def _find_neighbours(name: str, view: ScopeView) -> Iterator[tuple[str, str]]:
     for other in view.groups[group]:
         if not applies(view.scope(other), place):
             within = applies(place, view.scope(other))
+            # a group is called LIKENESS-NUMBER; only the lattice holds several likenesses
             yield other, ("nesting" if within else "part") if group == LATTICE else group.partition("-")[0]
 
 
@@ -71,6 +72,7 @@ def by_search(likeness: str, view: ScopeView) -> Iterable[ScopeCase]:
     for line, call in view.transcript.calls("recall", "place"):
         (name,) = call.about
         others = {each for each, kind in find_neighbours(name, view) if kind == likeness and view.was_found(each)}
+        # a leak that the part in which they differ explains is counted under `part` alone
         if likeness != "part":
             others = {each for each in others if not explains_leak(view.scope(name), view.scope(each), view)}
         if others and view.was_found(name):

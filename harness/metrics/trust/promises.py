@@ -23,6 +23,7 @@ def broken_promises(found: Transcript) -> Measure:
     lines = [f"L{line}" for line, event in found.of(Broke) if _judge(found, event) is not None]
     if len(lines) < len(found.of(Broke)):
         return failed("the answers of the shortest sequence are what the contract says")
+    # no operation at all has a reason of its own
     if not lines and 0 < calls < ENOUGH:
         return cannot_tell(f"no promise was broken in {calls:,} operations; {ENOUGH} are needed to say that none is")
     return proportion(len(lines), calls, lines, none="no operation was played")

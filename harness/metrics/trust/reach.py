@@ -94,6 +94,7 @@ class Reach(DrillView):
     def _by_route(self, step: ReachStep, route: ReachRoute, piece: Piece) -> Sequence[DrillLook]:
         if route == "listing":
             return self.listings(step, piece.item.scope)
+        # three routes are recalls, which differ in their question
         looks = self.looks(piece.name, [step], [_CALLED.get(route, "recall")])
         return looks if route in _CALLED else [look for look in looks if _find_route(piece, look.call) == route]
 
@@ -134,6 +135,7 @@ class Reach(DrillView):
     def explain_undone(self) -> NotMeasured | None:
         """Why a deletion cannot have harmed anything: of one operation every request failed."""
         for op in DELETING.values():
+            # without those that name unknown ids: they delete nothing
             requests = [(line, call) for line, call in self.transcript.calls(op, "deleted") if call.about]
             line, first = next(iter(requests), (0, None))
             if first and first.fault and all(call.fault for _, call in requests):
@@ -164,6 +166,7 @@ class Reach(DrillView):
         ended = self.transcript.ended
         steps = {STEPS.index(event.step) for _, event in self.transcript.of(Called) if event.step in STEPS}
         steps |= {STEPS.index(event.step) for _, event in self.transcript.of(Handled) if event.step in STEPS}
+        # a drill that failed broke off within its last step, so that this one is not complete
         if (ended is None or ended.status == "failed") and max(steps, default=0) <= STEPS.index(step):
             return failed(f"the drill did not get past '{step}': {self.transcript.reason}")
         for line, event in self.transcript.of(Handled):

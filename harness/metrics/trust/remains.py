@@ -41,6 +41,7 @@ def bytes_gone_after_kill(transcript: Transcript, *, kind: ResidueKind) -> Measu
 
 def replaced_bytes_gone(transcript: Transcript) -> Measure:
     found = bytes_gone(transcript, roles=("update",), kind="text", step="closed")
+    # only a number is set aside: any other word already says why there is none
     if isinstance(found, Measured) and transcript.supports("history"):
         return not_applicable("the backend offers a history of earlier texts, which keeps them on purpose")
     if isinstance(found, Measured) and next(transcript.calls("snapshot"), None):

@@ -123,6 +123,7 @@ def kept_beside_a_batch(transcript: Transcript) -> Measure:
         looks = view.looks(piece.name, ["beside"], ROUTES)
         ops = {look.call.op for look in looks}
         before = [look for step in BEFORE for look in _telling(view, step, piece) if look.call.op in ops]
+        # the crowd was written right before, and nothing looked at it until now
         if looks and (piece.role == "crowd" or _shows(view, before[-1:], ids)):
             after = _telling(view, "beside", piece)
             cases.append(Case(piece.name, looks[0], _shows(view, after, ids) if after else None))
@@ -259,6 +260,7 @@ def kept_through_days(transcript: Transcript) -> Measure:
     steps = list(
         dict.fromkeys(step for call in transcript.calls("recall") if (step := call[1].step).startswith("day "))
     )
+    # the role of such a memory is the step of the day on which it was written
     for piece in view.list_acknowledged(piece for piece in view.plan.pieces if piece.role in steps):
         if not _came(view, piece.role, piece).good:
             continue

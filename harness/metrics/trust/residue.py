@@ -35,6 +35,7 @@ class Spot(NamedTuple):
 
 
 def kind_of(sighting: Sighting) -> ResidueKind:
+    # every form of a vector has "float" in its name: see `harness.text.encodings.VECTOR`
     return "vector" if "float" in sighting.form else "text"
 
 
@@ -146,6 +147,7 @@ class Residue:
         that are sought."""
         if all(step != "opened" for step, _ in self.looks):
             return None  # an old transcript: nobody knows how large it was
+        # an old transcript counts all bytes of a layer as dark, those of what it shows among them
         old = all(look.dark is None for _, look in self.looks.get(("before", layer), ()))
         if old and any(self.list_seen("before", layer, each) for each in get_args(ResidueKind)):
             return None
@@ -176,6 +178,7 @@ class Residue:
         if not by_id or not first:
             return None
         read = {spot for each in ("before", looked) for spot in self._read(each, layer)}
+        # updates and successors are written among the deletions: their share of the growth is no residue
         later = {spot: (size - opened.get(spot, Size())).share(new / len(first)) for spot, size in then.items()}
 
         def would_do(names: Sequence[str]) -> Size:
@@ -232,6 +235,7 @@ def _dark(look: Looked, kind: ResidueKind) -> int:
     return look.bytes if known is None else known
 
 
+# few, as each holds what the looks of a whole transcript show
 residue_of = lru_cache(maxsize=4)(Residue)
 
 

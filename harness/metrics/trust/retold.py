@@ -57,6 +57,7 @@ class Retelling(Reach):
 
 
 def _words(text: str) -> frozenset[str]:
+    # `[^\W\d_]` is a letter of any script, for which `re` has no class of its own
     return frozenset(re.findall(r"[^\W\d_]{3,}", text.lower()))
 
 
@@ -71,6 +72,7 @@ def retold(transcript: Transcript) -> Measure:
             continue
         looks = [look for step in steps for look in view.looks_at(step, name)]
         shown = next((line for line, call in looks if view.tells(call, name, itself=False)), None)
+        # where no look was taken afterwards, the request to delete is cited
         broken = next((line for line, call in looks if call.fault), None) if looks else view.deletions[name]
         of += 1
         bad += shown is not None or broken is not None

@@ -42,6 +42,7 @@ def last_text_served(transcript: Transcript) -> Measure:
                 wrong = next((look for look in looks if not look.call.fault and not _is_last(view, look, pieces)), None)
                 silent = next((look for look in looks if look.call.fault), None)
                 asked = {look.call.request.get("query") for look in looks}
+                # a question that was not asked could have brought an earlier text
                 left = silent is not None or not asked.issuperset(piece.item.text for piece in pieces)
                 of, unanswered = of + 1, unanswered + (wrong is None and left)
                 bad += [(look.line, pieces[-1].name) for look in [wrong or silent] if look]
@@ -52,6 +53,7 @@ def last_text_served(transcript: Transcript) -> Measure:
 def _is_last(view: DrillView, look: DrillLook, pieces: Sequence[Piece]) -> bool:
     """It shows no earlier text as one that holds, and the last one if that was asked for."""
     last, shown = pieces[-1], view.list_shown(look.call, current=True)
+    # a listing or a read by id has no query, and has to show the last text
     asked = look.call.request.get("query", last.item.text) == last.item.text
     earlier = {piece.name for piece in pieces if piece.item.text != last.item.text}
     return not earlier & shown and (not asked or last.name in shown)

@@ -92,6 +92,7 @@ def wrong(cases: Mapping[str, Sequence[str]], view: RollbackView, there: bool, n
         for name, steps in cases.items()
     }
     lines = [view.line(step, name) or f"no look {step}" for name, step in first.items() if step]
+    # `is (not there)` is known to be otherwise; `is not there` above also holds where nobody knows
     told = {name for name, steps in cases.items() if any(view.sees(step, name, *ops) is (not there) for step in steps)}
     unanswered = sum(step is not None and name not in told for name, step in first.items())
     return proportion(len(lines), len(cases), list(dict.fromkeys(lines)), none=none, unanswered=unanswered)
@@ -201,6 +202,7 @@ def marks_restored(view: RollbackView) -> Measure:
     hits, of, unanswered, lines = 0, 0, 0, list[str]()
     for line, call in found.calls("snapshot"):
         name = call.step.removeprefix("mark ")
+        # the mark of the incident has no number, and measures of its own
         if name == call.step:
             continue
         of += 1

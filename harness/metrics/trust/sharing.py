@@ -78,6 +78,7 @@ def doubled(transcript: Transcript) -> Measure:
     if refused := lacks(transcript, "multi_process", "entries"):
         return refused
     agents = Agents.of(transcript)
+    # a text that was stored under several ids is listed several times rightly
     there = [deed for deed in agents.both if len(deed.ids) == 1 and agents.times_listed(deed.piece)]
     twice = [deed for deed in there if agents.times_listed(deed.piece) > 1]
     return agents.share(twice, there, "reopened", none="no memory was listed that was acknowledged under one id")

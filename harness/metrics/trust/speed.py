@@ -77,6 +77,7 @@ def processor_seconds(transcript: Transcript) -> Measure:
         if isinstance(event, Handled):
             if event.what == "closed" and opened and opened.worked is not None and event.worked is not None:
                 worked, counted = worked + event.worked - opened.worked, counted + calls
+            # a process that was killed told no time at its end: its calls do not count
             opened, calls = (event if event.what == "opened" else None), 0
         elif isinstance(event, Called):
             calls += max(1, len(event.about)) if event.op in ("remember", "forget") else 1

@@ -94,9 +94,11 @@ class Passes(DrillView):
 
     def _said_gone(self, step: str, piece: Piece) -> bool:
         calls = [call for _, call in self.transcript.calls("forget", step) if call.about == (piece.name,)]
+        # a call that failed has no answer, and `all` holds of nothing
         return bool(calls) and all(self.transcript.answer(calls[-1]) or [False])
 
     def _gone(self, piece: Piece, *steps: str) -> bool | None:
+        # a dict, as the route may be the recall itself
         seen = [self.sees(step, piece.name, op) for step in steps for op in dict.fromkeys((self.route, "recall"))]
         return False if True in seen else None if None in seen else True
 
@@ -139,6 +141,7 @@ class Question(NamedTuple):
 
 
 def _field(name: str, field: Field) -> Question:
+    # in a function of its own: made in a comprehension, each judge would see the last field
     def judge(passes: Passes, turn: str, piece: Piece) -> bool | None:
         return None if field.written(piece.item) is None else passes.keeps(turn, piece, field)
 

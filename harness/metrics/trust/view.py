@@ -84,6 +84,7 @@ class DrillView:
 
     def forgotten(self, step: str | None = None) -> list[DrillDeed]:
         """Each forget that was acknowledged, of one step if named."""
+        # a call that failed has no answer, and `all` holds of nothing
         return [
             DrillDeed(line, call.who, call.step, self.plan.by_name[name], self.ids.get(name, ()))
             for line, call in self.transcript.calls("forget", step)
@@ -228,6 +229,7 @@ class DrillView:
     def stands(self, step: str, name: str) -> bool | None:
         """Whether a look in this step showed it, not marked as superseded; None if no look could tell."""
         seen = self.sees(step, name)
+        # `and` keeps None, which says that nobody knows
         return seen and any(name in self.list_shown(call, current=True) for _, call in self.looks(name, [step]))
 
     def last(self, name: str, before: int) -> bool | None:
@@ -305,10 +307,12 @@ class DrillView:
 
     def receipts(self, cases: Iterable[tuple[int | None, str]]) -> list[str]:
         """Of lines that show what became of a memory; without a line, of its write."""
+        # None cannot be compared with a line
         ordered = sorted(set(cases), key=lambda case: (case[0] or 0, case[1]))
         return [self.transcript.receipt(line, name) for line, name in ordered]
 
 
+# few, as each holds a whole transcript; transcripts compare by identity, so that they can be keys
 @lru_cache(maxsize=4)
 def _make(kind: type[DrillView], transcript: Transcript) -> DrillView:
     return kind(transcript)

@@ -35,6 +35,7 @@ def brought(view: DrillView, piece: Piece, looks: Sequence[DrillLook]) -> bool:
     """Whether these looks together bring it under each of its ids and with its text, white space aside."""
     answers = [view.texts_by_id(call) for _, call in looks]
     ids = view.ids[piece.name]
+    # each text once: a part that two looks bring would break the whole when joined
     texts = {name: dict.fromkeys(text for answer in answers for text in answer.get(name, ())) for name in ids}
     return all(texts.values()) and holds(" ".join(text for name in ids for text in texts[name]), piece)
 
@@ -105,6 +106,7 @@ def odd_texts_exact(transcript: Transcript) -> Measure:
     def altered(piece: Piece) -> bool:
         """What one route leaves out another may show; what it brings is to be the text."""
         routes = [view.looks(piece.name, (*FIRST, AGAIN), (op,)) for op in READS]
+        # where no route brings it whole, all that came of it is judged together
         told = [each for each in routes if brought(view, piece, each)] or [looks[piece.name]]
         return not all(exact(piece, each) for each in told)
 

@@ -38,6 +38,7 @@ def _answers_for(view: DrillView, name: str, look: DrillLook) -> bool:
     if look.call.about != (name,) or not hits or name in view.list_shown(look.call):
         return False
     first = view.find_named(hits[0].text)
+    # a neighbour whose own text brings it may rightly rank first
     return bool(first) and all(view.sees(look.call.step, piece.name, "recall") is False for piece in first)
 
 
