@@ -163,7 +163,7 @@ class Rows(LocalMemory):
         """Writes the rows.
 
         Args:
-            added: See `changed`.
+            added: See `after_change`.
         """
 
     def remember(self, items: Sequence[Item]) -> list[Ack]:

@@ -16,7 +16,7 @@ from harness.adapter import FILTERS, Ack, Hit, Item, Memory, Message, Scope, Sou
 NOTE = re.compile(r"^(?=- \d{4}-\d\d-\d\d \[)", re.MULTILINE)
 # the place is matched lazily, or it would take the day until which a note holds
 PARTS = re.compile(r"- (\S{10}) \[([^\]\n]*?)(?:; until (\d{4}-\d\d-\d\d))?\] (.*)\n", re.DOTALL)
-_MARK = re.compile(r"; until \d{4}-\d\d-\d\d(?=\] )")
+_MARK = re.compile(r"\A(- \S{10} \[[^\]\n]*?); until \d{4}-\d\d-\d\d(?=\] )")
 EVERYWHERE = "everywhere"
 
 
@@ -49,7 +49,7 @@ def mark(note: str, day: str) -> str:
     """The note with its end in the brackets, the earlier one if it has one."""
     found = PARTS.fullmatch(note)
     assert found is not None, "one of ours"
-    head, _, rest = _MARK.sub("", note, count=1).partition("] ")
+    head, _, rest = _MARK.sub(r"\1", note).partition("] ")
     return f"{head}; until {min(found[3] or day, day)}] {rest}"
 
 
@@ -60,7 +60,7 @@ def split(content: str) -> dict[str, str]:
 
 
 def name_note(note: str) -> str:
-    return sha256(_MARK.sub("", note, count=1).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return sha256(_MARK.sub(r"\1", note).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def hit(name: str, note: str, at: str = "") -> Hit:

@@ -184,8 +184,8 @@ def provide(name: str, needed: tuple[str, ...], base: Interpreter, lock: str = "
         lock: What they were resolved to before.
     """
     began = time.monotonic()
-    if not lock and (kept := _find_kept(needed, base.version)):
-        with suppress(FileNotFoundError):  # somebody removes it just now
+    with suppress(FileNotFoundError):  # somebody removes it just now
+        if not lock and (kept := _find_kept(needed, base.version)):
             return _use(kept, name)
     lock = lock or _resolve(name, needed, base)
     folder = find_root() / hashlib.sha256(f"{base.version}\n{lock}".encode()).hexdigest()[:16]
@@ -315,8 +315,12 @@ def find_root() -> Path:
 
 def list_made() -> list[Environment]:
     """All that are whole, the one that was used last at the end."""
-    found = filter(None, map(_read, find_root().glob("*")))
-    return sorted(found, key=lambda each: each.used)
+    made = list[tuple[float, Environment]]()
+    for folder in find_root().glob("*"):
+        with suppress(FileNotFoundError):  # somebody removes it just now
+            if found := _read(folder):
+                made.append((found.used, found))
+    return [each for _, each in sorted(made, key=lambda one: one[0])]
 
 
 def remove(found: Environment) -> bool:

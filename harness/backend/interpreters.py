@@ -32,7 +32,7 @@ def find_interpreter(spec: Spec) -> str:
 
 
 def make_launcher(spec: Spec, launch: Launcher = spawn) -> Launcher:
-    """Starts children in the interpreter of the spec. Raises as `path` does."""
+    """Starts children in the interpreter of the spec. Raises as `find_interpreter` does."""
     return partial(launch, python=find_interpreter(spec)) if spec.python or spec.pinned else launch
 
 

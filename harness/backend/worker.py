@@ -288,7 +288,7 @@ def _split(page: list[Any]) -> Iterator[str]:
 
 
 def _encode(value: Any, most: int | None = LINE) -> str:
-    """Raises _Unsaid."""
+    """Raises _EncodingRefused."""
     try:
         encoded = encode(value)
     except (TypeError, ValueError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import click
 
@@ -47,9 +47,6 @@ from harness.model.trial import (
     Feed,
     WritePolicy,
 )
-
-if TYPE_CHECKING:
-    pass
 
 WRITE_HELP = (
     "append: add what is learnt. curated: look up first and replace what the new fact contradicts. matched: replace "

@@ -82,7 +82,7 @@ def new_adapter(name: str, into: Path) -> None:
         file, reference = adapter_skeleton.write_adapter(name, into)
     except adapter_skeleton.NewAdapterError as error:
         stop(error)
-    place = "" if into.resolve() == Path.cwd() else f"COLDWARM_ADAPTER_PATH={into} "
+    place = "" if into.resolve() == Path.cwd() else f"COLDWARM_ADAPTER_PATH={spell(into)} "
     tell(f"{file}: written. Check it: {place}coldwarm conform {reference}")
     tell(f"Play it: {place}coldwarm run -b {name}={reference} -b none -s forgotten-runbook -n 0 -d deletion")
 

@@ -139,24 +139,34 @@ def pool_cells(name: str, cells: Sequence[Cell]) -> Pooled:
 def _divide_sums(top: str, bottom: str, cells: Sequence[Cell]) -> Pooled | None:
     """The sum of one measure over the hits of another, of cells that have both; None if there are no hits."""
     parts: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    least = False
+    missed = list[NotMeasured]()
+    least, absent = False, 0
     for cell in cells:
         above, below = cell.measures.get(top), cell.measures.get(bottom)
         if isinstance(above, Measured) and isinstance(below, Measured) and below.hits is not None:
             parts[cell.scenario].append((above.value, below.hits))
             least = least or above.known == "at-least"
+        elif why := next((each for each in (above, below) if isinstance(each, NotMeasured)), None):
+            missed.append(why)
+        else:
+            absent += 1
     sums = [(fsum(a for a, _ in own), fsum(b for _, b in own)) for own in parts.values()]
     total, hits = fsum(a for a, _ in sums), fsum(b for _, b in sums)
     if not hits:
         return None
     bounds = stats.bound_ratio([a for a, _ in sums], [b for _, b in sums]) if len(sums) >= ENOUGH else None
+    words = Counter(each.status for each in missed)
     return Pooled(
         value=total / hits,
         of=int(hits),
         scenarios=len(sums),
         at_least=least,
         interval=Interval(low=bounds[0], high=bounds[1], method=METHOD) if bounds else None,
-        not_run=len(cells) - sum(map(len, parts.values())),
+        unsupported=words["unsupported"],
+        not_applicable=words["not-applicable"],
+        failed=words["failed"],
+        not_run=words["not-run"] + absent,
+        reasons=tuple(dict.fromkeys(each.reason for each in missed)),
         cells=tuple(cell.id for cell in cells),
     )
 

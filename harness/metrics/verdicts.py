@@ -18,7 +18,7 @@ from itertools import groupby
 from typing import Literal, NamedTuple
 
 from harness.adapter import Hit, Scope
-from harness.log.events import Forgot, Listed, Recalled, Resolved, Wrote
+from harness.log.events import Forgot, Listed, Recalled, Resolved, Retired, Wrote
 from harness.metrics.metric import StoryMetric, metric, not_applicable, proportion, unsupported
 from harness.metrics.seen import RecalledEntry
 from harness.metrics.view import Record, View, once
@@ -181,7 +181,7 @@ def verdicts_naming_nothing(view: View) -> Measure:
     for line, event in enumerate(view.log.events, 1):
         if isinstance(event, Wrote):
             known |= {name for ids in event.ids or () for name in ids}
-        elif isinstance(event, Forgot):
+        elif isinstance(event, Forgot) or (isinstance(event, Retired) and event.op == "forget"):
             known -= {name for name, gone in zip(event.ids, event.said or (), strict=False) if gone}
         elif isinstance(event, Listed):
             known |= {hit.memory_id for hit in view.log.hits(event)}
@@ -237,7 +237,7 @@ METRICS: tuple[StoryMetric, ...] = (
     metric(
         "verdicts_naming_nothing", "lower", "proportion",
         "verdicts that name an id which was neither acknowledged nor brought before, or was deleted / verdicts that "
-        "name an id", verdicts_naming_nothing, aside=_SHOWN, words=Words(STALE, place=83),
+        "name an id", verdicts_naming_nothing, version=2, aside=_SHOWN, words=Words(STALE, place=83),
         label="verdicts that name no memory",
     ),
 )  # fmt: skip

@@ -182,8 +182,10 @@ def _list_held(repo: Repo, candidates: Sequence[Candidate], moment: Commit) -> l
     texts = read_texts(repo, places)
     found = []
     for (each, stand), cited, text in zip(earlier, texts[::2], texts[1::2], strict=True):
-        line = (cited or "").split("\n")[stand.line - 1].strip()
-        rows = [row.strip() for row in (text or "").split("\n")]
+        if cited is None or text is None:  # too large, or no UTF-8 at that time
+            continue
+        line = cited.split("\n")[stand.line - 1].strip()
+        rows = [row.strip() for row in text.split("\n")]
         if line in rows:
             first = Stand(moment.hash, moment.at, stand.path, rows.index(line) + 1, stand.value)
             found.append(replace(each, stands=(first, each.stands[-1]), commits=each.commits[-1:]))

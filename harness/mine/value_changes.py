@@ -319,7 +319,7 @@ def _compare_literals(
     commit: Commit, file: FileChange, old: object, new: object, reasons: Counter[str]
 ) -> Iterator[Seen]:
     assert isinstance(old, dict) and isinstance(new, dict)
-    for name in old.keys() & new.keys():
+    for name in (each for each in old if each in new):  # in the order of the file
         was, now = old[name], new[name]
         if was.value == now.value:
             continue

@@ -233,8 +233,8 @@ def find_section(path: str, rows: Sequence[str], number: int) -> str:
 
 def _list_above(rows: Sequence[str], number: int) -> Iterator[str]:
     """The keys around a line, the nearest first; a step of a list by what it calls itself."""
-    for row in _list_outer(rows, number):
-        key = _KEYED.match(row)
+    for at in _list_outer(rows, number):
+        key = _KEYED.match(rows[at])
         called = key[2].strip(" '\"") if key and key[1] == "name" else ""
         # nobody knows what a template puts in the place of `${`
         if called and "${" not in called:
@@ -245,9 +245,9 @@ def _list_above(rows: Sequence[str], number: int) -> Iterator[str]:
 
 def _list_around(rows: Sequence[str], number: int) -> Iterator[str]:
     """The elements around a line of XML, the nearest first; a plugin or a profile by its own name."""
-    for row in _list_outer(rows, number):
-        if opened := _ELEMENT.match(row):
-            named = _find_own_name(rows, rows.index(row), number) if opened[1] in _SEVERAL else opened[1]
+    for at in _list_outer(rows, number):
+        if opened := _ELEMENT.match(rows[at]):
+            named = _find_own_name(rows, at, number) if opened[1] in _SEVERAL else opened[1]
             if named not in ("project", "build", "plugins", "profiles", "executions", "configuration"):
                 yield named
 
@@ -259,13 +259,13 @@ def _find_own_name(rows: Sequence[str], start: int, end: int) -> str:
     return next((each[1] for each in found if each), _ELEMENT.match(rows[start])[1])  # type: ignore[index]
 
 
-def _list_outer(rows: Sequence[str], number: int) -> Iterator[str]:
-    """The lines above a line that stand further out, each further than the one before."""
+def _list_outer(rows: Sequence[str], number: int) -> Iterator[int]:
+    """Where the lines above a line are that stand further out, each further than the one before; from 0."""
     indent = _indent(rows[number - 1])
-    for row in reversed(rows[: number - 1]):
+    for at, row in reversed([*enumerate(rows[: number - 1])]):
         if row.strip() and not row.strip().startswith(("#", "//")) and _indent(row) < indent:
             indent = _indent(row)
-            yield row
+            yield at
             if indent == 0:
                 return
 

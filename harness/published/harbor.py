@@ -169,11 +169,11 @@ def _resolve(decision: Decision) -> Iterator[dict[str, str | None]]:
 
 def list_notes(scenario: Scenario, until: Session, job: Job) -> Iterator[str]:
     """A line for each memory, as a notes file has it."""
-    marks, notes = make_canaries(scenario, SEED), dict[tuple[str, int], str]()
+    marks, notes = make_canaries(scenario, SEED), list[tuple[str, str]]()
     for session in scenario.sessions:
         for step in session.steps:
             if step == job and session == until:
-                yield from notes.values()
+                yield from (line for _, line in notes)
                 return
             if isinstance(step, Learn):
                 for name in step.facts:
@@ -181,12 +181,12 @@ def list_notes(scenario: Scenario, until: Session, job: Job) -> Iterator[str]:
                     text = fact.phrase(step.stratum).text.replace(CANARY, marks.get(name, ""))
                     source = fact.source
                     cited = f" ({source.path}:{source.line})" if source and source.path else ""
-                    notes[name, len(notes)] = _format_line(session, scenario.home(fact), f"{text}{cited}")
+                    notes.append((name, _format_line(session, scenario.home(fact), f"{text}{cited}")))
             elif isinstance(step, Remember):
                 for each in step.texts:
-                    notes["", len(notes)] = _format_line(session, step.scope or scenario.place(session), each.text)
+                    notes.append(("", _format_line(session, step.scope or scenario.place(session), each.text)))
             elif isinstance(step, Forget):
-                notes = {key: line for key, line in notes.items() if key[0] not in step.facts}
+                notes = [(name, line) for name, line in notes if name not in step.facts]
 
 
 def _format_line(session: Session, scope: Scope, text: str) -> str:

@@ -68,11 +68,13 @@ class Trend:
     over: Literal["run", "release"] = "run"
 
     @property
-    def top(self) -> float:
-        """The upper end of the scale; the lower one is none."""
-        share = DEFINITIONS[self.measure].unit == "proportion"
-        # or 1.0: points are divided by it
-        return 1.0 if share else max((p.value or 0.0 for line in self.lines for p in line.points), default=0.0) or 1.0
+    def ends(self) -> tuple[float, float]:
+        """The lower and the upper end of the scale, which always holds 0."""
+        if DEFINITIONS[self.measure].unit == "proportion":
+            return 0.0, 1.0
+        values = [0.0, *(point.value or 0.0 for line in self.lines for point in line.points)]
+        # else points would be divided by 0
+        return (min(values), max(values)) if any(values) else (0.0, 1.0)
 
 
 def order(runs: Sequence[Baseline]) -> list[Baseline]:
@@ -175,14 +177,17 @@ def describe(trend: Trend) -> Iterator[str]:
         first, last = line.measured[0], line.measured[-1]
         ends = first.shown if first is last else f"{first.shown} -> {last.shown}"
         judged = f"  {line.verdict}" if line.verdict else ""
-        yield f"  {words.make_visible(line.backend, 24):24}  {_draw_curve(line, trend.top)}  {ends}{judged}"
+        yield f"  {words.make_visible(line.backend, 24):24}  {_draw_curve(line, *trend.ends)}  {ends}{judged}"
     yield from (f"  not joined: {gap}" for gap in trend.gaps)
 
 
-def _draw_curve(line: TrendLine, top: float) -> str:
+def _draw_curve(line: TrendLine, low: float, top: float) -> str:
+    def draw(value: float) -> str:
+        return BARS[round(min((value - low) / (top - low), 1.0) * (len(BARS) - 1))]
+
     parts = []
     for at, point in enumerate(line.points):
         if at and not point.joined and point.value is not None and line.points[at - 1].value is not None:
             parts.append(BREAK)
-        parts.append(ABSENT if point.value is None else BARS[round(min(point.value / top, 1.0) * (len(BARS) - 1))])
+        parts.append(ABSENT if point.value is None else draw(point.value))
     return "".join(parts)

@@ -32,10 +32,15 @@ def write_page(runs: Sequence[Baseline], trends: Sequence[Trend]) -> str:
 
 def chart(trend: Trend) -> Chart:
     """Small multiples, a panel a backend; the first run or release is hollow."""
-    sheet = Sheet()
+    sheet, (low, most) = Sheet(), trend.ends
     for at, line in enumerate(trend.lines):
-        _draw_panel(sheet, WIDTH / ACROSS * (at % ACROSS), 6 + at // ACROSS * TALL, line, trend.top)
-    sheet.text(0, sheet.height + 6, f"upper line: {words.format_number(trend.top)}; lower line: 0", colour=SOFT)
+        _draw_panel(sheet, WIDTH / ACROSS * (at % ACROSS), 6 + at // ACROSS * TALL, line, low, most)
+    sheet.text(
+        0,
+        sheet.height + 6,
+        f"upper line: {words.format_number(most)}; lower line: {words.format_number(low)}",
+        colour=SOFT,
+    )
     rows = ((show(line.backend), point.run, point.shown) for line in trend.lines for point in line.points)
     unit, label = DEFINITIONS[trend.measure].unit, words.label(trend.measure)
     heads = ("backend", trend.over, f"{label}, {unit}" if unit else label)
@@ -58,13 +63,13 @@ def _judge(line: TrendLine) -> str:
     return f" ({line.verdict})" if line.verdict else ""
 
 
-def _draw_panel(sheet: Sheet, left: float, top: float, line: TrendLine, most: float) -> None:
+def _draw_panel(sheet: Sheet, left: float, top: float, line: TrendLine, low: float, most: float) -> None:
     right = left + WIDTH / ACROSS - 18
     sheet.text(left, top + 4, shorten_name(line.backend, 16), bold=True)
     # one point alone needs a scale with two ends as well
     across = Scale(0, max(len(line.points) - 1, 1), left + 8, right - 8)
-    up = Scale(0, most, top + 80, top + 22)
-    for value in (0.0, most):
+    up = Scale(low, most, top + 80, top + 22)
+    for value in (low, most):
         sheet.line((left, up(value)), (right, up(value)), colour=PALE)
     places = [
         (across(at), up(point.value)) if point.value is not None else None for at, point in enumerate(line.points)

@@ -137,6 +137,11 @@ def _draw_policies(names: Sequence[str], table: PolicyTable, best: Mapping[str, 
     return sheet
 
 
+def _shift(nth: int) -> float:
+    """How far the mark of a way of reading stands from the middle of all, so that none hides another."""
+    return (nth - (len(LOOK) - 1) / 2) * 4
+
+
 def _draw_panel(
     sheet: Sheet, left: float, top: float, told_of: Mapping[tuple[WritePolicy, ReadPolicy], Pooled]
 ) -> None:
@@ -151,7 +156,7 @@ def _draw_panel(
             pooled = told_of.get((write, read))
             if pooled is not None:
                 shape, colour, _ = LOOK[read]
-                x = ends[at] + (nth - (len(LOOK) - 1) / 2) * 4
+                x = ends[at] + _shift(nth)
                 if pooled.value is not None:
                     sheet.interval(pooled.interval, up, x, colour, upright=True)
                     sheet.mark(x, up(pooled.value), shape, colour, size=6)
@@ -160,7 +165,7 @@ def _draw_panel(
     for nth, read in enumerate(LOOK):
         first, then = (told_of.get((write, read)) for write in WRITES)
         if first and then and first.value is not None and then.value is not None:
-            shift = (nth - 1.5) * 4
+            shift = _shift(nth)
             _, colour, dash = LOOK[read]
             sheet.line(
                 (ends[0] + shift, up(first.value)),
@@ -263,9 +268,10 @@ def describe_ways(results: Results, names: Sequence[str]) -> str:
 def _draw_ways(results: Results, names: Sequence[str]) -> Sheet:
     """A line for each way of writing, a mark on it for each way of reading."""
     sheet, along = Sheet(), Scale(0, 1, _LEFT, _RIGHT)
+    step = WIDTH / len(LOOK)
     for at, (read, (shape, colour, _)) in enumerate(LOOK.items()):
-        sheet.mark(6 + 110 * at, 8, shape, colour)
-        sheet.text(18 + 110 * at, 8, read, colour=SOFT)
+        sheet.mark(6 + step * at, 8, shape, colour)
+        sheet.text(18 + step * at, 8, read, colour=SOFT)
     y = 34.0
     for name in names:
         sheet.text(0, y, shorten_name(name, 40), bold=True)

@@ -81,6 +81,15 @@ def test_notes_marks_a_line_with_the_day_of_its_end_and_keeps_its_id(space: Spac
     assert "blimp" not in Path(space.root, "NOTES.md").read_text()
 
 
+def test_a_day_in_the_text_of_a_note_is_no_mark_of_its_end(space: Space) -> None:
+    memory: Any = Notes().open(space)
+    texts = [f"Freeze [api; until 2026-0{month}-01] holds." for month in (4, 5)]
+    ids = [ack.ids[0] for ack in memory.remember([item(text) for text in texts])]
+    assert ids[0] != ids[1], "they are two memories"
+    assert memory.deprecate(SHOP, ids[:1], "2026-03-09T00:00:00Z") == [True]
+    assert [hit.text for hit in memory.entries(SHOP)] == texts
+
+
 def test_notes_returns_what_an_owner_wrote_into_the_file(space: Space) -> None:
     Path(space.root, "NOTES.md").write_text("# Rules\n- 2026-02-04 [storefront] Ask twice.\n")
     with closing(Notes().open(space)) as memory:

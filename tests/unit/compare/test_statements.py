@@ -83,6 +83,15 @@ def test_tokens_a_job_are_all_tokens_over_all_jobs_done() -> None:
     assert (rare.value, rare.interval) == (1200, None)
 
 
+def test_what_broke_is_not_said_to_be_unplayed_where_others_make_a_ratio() -> None:
+    broken = paid(2, 300, 2)
+    broken = broken.model_copy(
+        update={"measures": {**broken.measures, "tokens_total": NotMeasured(status="failed", reason="no count")}}
+    )
+    row = pool_cells("tokens_per_job", [paid(1, 600, 2), broken, paid(3, 0, 0).model_copy(update={"measures": {}})])
+    assert (row.value, row.failed, row.not_run, row.reasons) == (300, 1, 1, ("no count",))
+
+
 @pytest.mark.slow
 def test_a_transcript_of_a_drill_that_is_no_more_is_a_problem_with_its_name(tmp_path: Path) -> None:
     made = transcript(tmp_path, Plan(pieces=()), [], drill="flood")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.adapter import Filter, Hit, Item, Source, Verdict, VerdictKind
-from harness.log.events import Opened, Resolved, Wrote
+from harness.log.events import Opened, Resolved, Retired, Retirement, Wrote
 from harness.log.parts import Checked, Written
 from harness.metrics import score
 from harness.model.backend import Fault
@@ -107,6 +107,13 @@ def test_what_was_deleted_is_not_there(tmp_path: Path) -> None:
     for said, missing in ((True, 1), (False, 0)):
         tape = known(tmp_path).learn("second", "key", ids=[("key",)]).forget("key", said=said)
         assert counts(ask(tape, saying(PIN, "stale", by="key"))["verdicts_naming_nothing"]) == (missing, 1)
+
+
+@pytest.mark.parametrize(("op", "missing"), [("forget", 1), ("deprecate", 0)])
+def test_nor_is_what_the_agent_deleted_by_a_rule_of_its_own(tmp_path: Path, op: Retirement, missing: int) -> None:
+    tape = known(tmp_path).learn("second", "key", ids=[("key",)])
+    tape.add(Retired(session="second", rule="expired", op=op, names=("key",), ids=("key",), said=(True,)))
+    assert counts(ask(tape, saying(PIN, "stale", by="key"))["verdicts_naming_nothing"]) == (missing, 1)
 
 
 def test_who_gives_no_verdicts_is_not_measured(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from harness.mine import mining
 from harness.mine.mining import MineError
+from harness.mine.value_names import find_section
 from tests.support.foreign import Foreign
 
 WORKFLOW = "on: push\njobs:\n  test:\n    runs-on: {}\n    steps:\n      - uses: actions/checkout@v4\n"
@@ -122,3 +123,11 @@ def test_packages_of_which_nothing_tells_the_partner_are_left_out(foreign: Forei
         )
     with pytest.raises(MineError, match="nothing to mine"):
         mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+
+
+def test_of_two_elements_of_one_name_a_value_is_that_of_its_own() -> None:
+    rows = [
+        "<project>", "  <plugin>", "    <artifactId>first</artifactId>", "    <release>11</release>", "  </plugin>",
+        "  <plugin>", "    <artifactId>second</artifactId>", "    <release>17</release>", "  </plugin>", "</project>",
+    ]  # fmt: skip
+    assert [find_section("pom.xml", rows, number) for number in (4, 8)] == ["first", "second"]

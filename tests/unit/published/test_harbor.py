@@ -16,6 +16,7 @@ import pytest
 
 from harness import paths
 from harness.model.job import Edit, Job
+from harness.model.scenario import Learn, Remember
 from harness.play.engine import make_canaries
 from harness.play.story import Story
 from harness.published import harbor
@@ -207,6 +208,19 @@ def test_what_was_forgotten_before_the_job_is_not_in_its_notes() -> None:
         notes = "".join(harbor.list_notes(told, session, told.jobs()[-1][1]))
         assert (marks["pin"] in notes) is kept and OLD in notes and NEW in notes
         assert notes.index(OLD) < notes.index(NEW), "in the order of telling"
+
+
+def test_what_is_told_after_a_deletion_replaces_no_other_note() -> None:
+    """Three remarks and a fact, of which the fact goes before the last remark."""
+    *before, third = STORY.sessions
+    job, forget = third.steps
+    marks = make_canaries(STORY, harbor.SEED)
+    remarks = [Remember.model_validate({"do": "remember", "texts": [{"text": f"Remark {at}"}]}) for at in range(3)]
+    (learn,) = [step for each in before for step in each.steps if isinstance(step, Learn) and "pin" in step.facts][:1]
+    session = third.model_copy(update={"steps": (remarks[0], learn, remarks[1], forget, remarks[2], job)})
+    told = STORY.model_copy(update={"sessions": (session,)})
+    notes = "".join(harbor.list_notes(told, session, told.jobs()[-1][1]))
+    assert [f"Remark {at}" in notes for at in range(3)] == [True] * 3 and marks["pin"] not in notes
 
 
 @pytest.mark.slow

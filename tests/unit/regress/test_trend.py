@@ -38,6 +38,14 @@ def test_a_line_shows_its_curve_and_both_ends() -> None:
     assert told == ["answers recalled (more is better)", f"  {'x':24}  \u2581\u2585\u2588  0/8 -> 8/8"]
 
 
+def test_a_measure_that_falls_below_none_has_a_scale_around_none() -> None:
+    found = collect(*(made(str(at), value) for at, value in enumerate((0.1, -0.5, -0.2))), measure="recall")
+    found = Trend("net", found.lines, found.gaps)
+    (curve,) = (line.split()[1] for line in list(trend.describe(found))[1:])
+    assert found.ends == (-0.5, 0.1) and curve[1] == "\u2581" and curve[0] == "\u2588"
+    assert "upper line: 0.10; lower line: -0.50" in trend_page.chart(found).svg
+
+
 @pytest.mark.parametrize(
     ("other", "why"),
     [
