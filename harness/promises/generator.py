@@ -16,6 +16,7 @@ from harness.model.backend import Backend
 from harness.model.sequence import UNKNOWN, VERSION, Form, Part, Step, StepOp, Steps, number_steps
 from harness.promises.words import TWINS
 
+# With the letters behind it, a name that is just too long for a column of 30 characters.
 LONG = "r" * 29
 SCOPES = (
     Scope(repo="api"),
@@ -104,7 +105,9 @@ def draw(seed: int, turn: int, backend: Backend, largest: int) -> Steps:
     Args:
         largest: Memories of one batch.
     """
+    # seeded by a text: unlike `hash`, that gives the same draws in each process
     luck = random.Random(f"promises {VERSION} {seed} {turn}")  # noqa: S311  reproducible on purpose
+    # one order for a round of turns, so that each pair comes once in it
     order = random.Random(f"pairs {VERSION} {seed} {turn // len(KIN)}").sample(KIN, len(KIN))  # noqa: S311
     kin = [order[turn % len(KIN)], *(luck.choice(KIN) for _ in range(luck.choice((0, 0, 1))))]
     places = [SCOPES[each] for pair in kin for each in pair]
@@ -118,6 +121,7 @@ def draw(seed: int, turn: int, backend: Backend, largest: int) -> Steps:
     homes: list[Scope] = []
     marks = 0
     for _ in range(luck.randint(3, 20)):
+        # a group of sizes first: however many sizes a group has, it is drawn as often
         count = min(luck.choice(luck.choice(sizes)), largest)
         step = _draw_step(luck, places, homes, marks, count, forms if count <= FEW else MANY)
         if not backend.supports("multi_process"):
@@ -148,11 +152,13 @@ def _draw_step(
         twin = of[:1] if form in TWINS and of[0] != UNKNOWN else ()
         return Step(op="remember", who=who, scope=place, of=twin, count=count, form=form)
     if op == "restore":
+        # without a mark there is nothing to restore, so that one is made
         return Step(op=op, who=who, of=(marks - 1 - backs[0] % marks,)) if marks else Step(op="snapshot", who=who)
     if op in PLACELESS:
         return Step(op=op, who=who)
     if op in ("entries", "forget_scope"):
         return Step(op=op, who=who, scope=place)
+    # mostly where the memory is: elsewhere, a change should do nothing
     scope = place if astray or of[0] == UNKNOWN else homes[of[0]]
     if op in ("supersede", "forget", "deprecate"):
         of = tuple(dict.fromkeys((*of, *range(max(0, made - named), made))))
@@ -160,6 +166,7 @@ def _draw_step(
                     later=op == "deprecate" and later)  # fmt: skip
     if op == "update":
         return Step(op=op, who=who, scope=scope, of=of[:2] if new in TWINS else of[:1], form=new)
+    # an unknown memory has no text that a recall could ask by
     one = of[:1] if of[0] != UNKNOWN or op not in ("recall", "recall_where") else (made - 1,)
     if op == "recall_where":
         return Step(op=op, who=who, scope=scope, of=one, where=where, k=k)
@@ -239,6 +246,7 @@ def _renumber(steps: Steps, since: int, move: Callable[[int], int | None], mark:
         else:
             of = tuple(moved for each in step.of if (moved := move(each)) is not None)
             if step.of and not of and step.op != "remember":
+                # a supersede that names nothing any more still stores: without it, later numbers would shift once more
                 if step.stores:
                     return None
                 continue
@@ -262,6 +270,7 @@ def simplify(steps: Steps, backend: Backend) -> Iterator[Steps]:
     scopes = dict.fromkeys(step.scope for step in steps if step.op not in PLACELESS)
     plainest = tuple(scope for scope in SCOPES if expresses(backend, scope))[:2]
     for scope, plain in product(scopes, plainest):
+        # a scope in use would make one of two; the plainest is not exchanged for the second plainest
         if plain not in scopes and plainest != (scope, plain):
             yield tuple(step.model_copy(update={"scope": plain}) if step.scope == scope else step for step in steps)
 

@@ -47,6 +47,7 @@ class Holdings:
         if held is None:
             if shown == "listed":
                 raise Differs("unknown", f"{quote(hit.text)} is listed under an id that no write was acknowledged with")
+            # a store may merge or split memories under new ids: only a text that may not be there is a leak
             text = squeeze(hit.text)
             lost = next((n for n, each in self.held.items() if not self._may(each, belongs)
                          and squeeze(each.item.text) in text), None)  # fmt: skip
@@ -60,6 +61,7 @@ class Holdings:
             raise Differs(kind, f"{self._name(hit.memory_id)} is {shown} in {name_scope(step.scope)}")
         if held.state != "live" or held.open:
             return
+        # a memory with several ids was split, and no part of it has the whole text
         if len(held.ids) == 1 and squeeze(held.item.text) not in squeeze(hit.text):
             raise Differs("text", f"{self._name(hit.memory_id)} is {shown} as {quote(hit.text)}")
         for name, wanted, seen in self._fields(held.item, hit):
@@ -70,6 +72,7 @@ class Holdings:
 
     def _fields(self, item: Item, hit: Hit) -> Iterator[tuple[str, Any, Any]]:
         if self.backend.supports("source"):
+            # a store may give back an empty source for none
             yield "source", item.source, hit.source if hit.source != Source() else None
             yield "confidence", item.confidence, hit.confidence
         if self.backend.supports("created"):

@@ -137,6 +137,7 @@ def _confirm(play: Player, found: Hunted) -> Hunted:
 
 def _shrink(play: Player, backend: Backend, found: Hunted, ends: float, notify: Callable[[str], None]) -> Hunted:
     """The shortest play that shows the same, where no single step or memory can be left out."""
+    # first of all: what a random backend shows cannot be made shorter
     found = _confirm(play, found)
     if found.verdict == "random" or found.shortest is None:
         return found
@@ -162,6 +163,7 @@ def _shrink(play: Player, backend: Backend, found: Hunted, ends: float, notify: 
         size = len(_cut(best)) // 2
         while size > 1:
             size = _drop_parts(lambda: _cut(best), size, attempt)
+        # begun anew after each success, as the steps are others then; `tried` keeps failures from being played again
         while any(attempt(steps) for steps in generator.simplify(_cut(best), backend)):
             pass
     except _Over:
@@ -182,5 +184,6 @@ def _drop_parts(now: Callable[[], Steps], size: int, attempt: Callable[[Steps], 
         for at in reversed(range(start, end)):
             fewer = generator.drop(fewer, at) or fewer
         attempt(fewer)
+        # a shorter play may also differ at an earlier step than before
         end = min(start, len(now()) - 1)
     return size // 2

@@ -81,4 +81,5 @@ def normalise_moment(at: str | None) -> str | None:
     try:
         return datetime.fromisoformat(at).astimezone().isoformat() if at else None
     except ValueError:
+        # what is no date is compared and shown as it came
         return at

@@ -110,6 +110,7 @@ class Oracle(Holdings):
             return
         if not ids and old.expired:
             return  # a store may treat what has ended as gone
+        # a memory that was split may be split anew, into parts with other ids
         if set(ids) != set(old.ids) and len(old.ids) == 1:
             what = f"with {quote(ids[0])}" if ids else "with no id"
             raise Differs("not updated", f"the update of {name_memory(number)} was acknowledged {what}, not its own")
@@ -154,6 +155,7 @@ class Oracle(Holdings):
                 raise Differs("claimed", f"deprecate of {self._explain_hidden(number, step)} said True")
             if old is None or not there:
                 continue
+            # of what has ended already, a store may say that there is nothing to mark
             if not marked and old.current:
                 raise Differs("not marked", f"deprecate of {name_memory(number)} said False; it was there")
             if marked:  # what ended earlier stays so
@@ -312,5 +314,6 @@ _TAKE: Mapping[str, Callable[[Oracle, int, Step, Answer], None]] = {
 def judge(backend: Backend, steps: Steps, answers: Sequence[Answer]) -> Difference | None:
     """The first difference among answers that were recorded."""
     oracle = Oracle(backend)
+    # there may be fewer answers than steps: a play stops at its first difference
     differences = (oracle.take(at, step, answer) for at, (step, answer) in enumerate(zip(steps, answers, strict=False)))
     return next(filter(None, differences), None)

@@ -33,6 +33,7 @@ def list_calls(steps: Steps, differs: Difference) -> list[Call]:
         if step.op == "update":
             texts[step.of[0]] = items[0].text
         made += step.stores
+        # a twin is named for its text alone, which is printed: the call is not about it
         of = () if step.op == "remember" else step.of[:1] if step.op == "update" else step.of
         calls.append(Call(step.op, says, step.scope, of, told, items[0].expires if len(items) == 1 else None))
     return calls

@@ -24,5 +24,6 @@ def read() -> Allowed:
 def write(renewed: Allowed, known: Collection[str]) -> None:
     """Writes a line for each of the `known` faults that may move anything; one that is not renewed keeps its line."""
     words = {name: sorted(each) for name, each in {**read(), **renewed}.items() if each and name in known}
+    # a line for each fault, so that a review sees which of them moved
     lines = [f" {json.dumps(name)}: {json.dumps(words[name])}" for name in sorted(words)]
     FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")

@@ -65,6 +65,7 @@ class Capture(GoldMemory):
         for name in kept:
             for old in self._scenario.predecessors(name):
                 self.correct(old)
+            # told again, it comes last: a recall brings what is held in the order of telling
             self._held.pop(name, None)
             self._held[name] = self._write(name, own, at)
         return Ack(tuple(kept))

@@ -95,6 +95,7 @@ class FaultPlayer:
         self._settings = Settings(root, {**controls, **playables}, {story.scenario.id: story}, deadlines=deadlines)
         self._reuse = None
         if kept is not None:
+            # part of each key: an edit of this module plays faults anew, and no run takes such a play for its own
             player = sources.digest_module(__name__)
             self._reuse = Reuse(kept, self._settings, fresh=fresh, player=player, repeatable=is_repeatable)
 
@@ -142,6 +143,7 @@ class FaultPlayer:
                 if kept := self._restore(trial):
                     yield kept
                     continue
+                # no child is started where every play is kept
                 if environment is None:
                     stores = stack.enter_context(lend())
                     settings = replace(self._settings, ways=ways)

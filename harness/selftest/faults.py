@@ -20,6 +20,7 @@ from harness.selftest.planted.base import REFERENCE, Planted
 from harness.selftest.planted_ways import PlantedWay
 from harness.selftest.proof import Breach
 
+# By `__module__`: what a module imports to build on is listed with the module that defines it.
 STORES: tuple[type[Planted], ...] = tuple(
     fault
     for module in import_all(planted.__name__, planted.__path__)
@@ -157,6 +158,7 @@ def judge(
         for name, measure in sound.items()
         if name in found and (move := find_move(definitions[name], measure, found[name]))
     }
+    # a fault always plays the drills of these measures, so that `found` has each of them
     gained = [name for name in fault.never if name in sound and is_gain(definitions[name], sound[name], found[name])]
     return FaultRow(fault, moves, tuple(_list_breaches(fault, moves, gained, families)))
 
@@ -179,6 +181,7 @@ def find_move(definition: Definition, sound: Measure, found: Measure) -> Move | 
         return None
     if isinstance(found, Measured) and definition.unit == "proportion" and definition.better != "neither":
         return _value(definition, float(definition.better == "higher"), found.value)
+    # a kill may leave nothing to measure, which is the machine's doing
     if found.status != "failed" and definition.name in BY_CHANCE:
         return None
     if isinstance(found, NotMeasured) and found.untold:

@@ -75,6 +75,7 @@ def _check_job(proof: ScenarioProof, work_trees: WorkTrees, session: Session, jo
     _run_repeatedly(proof, job, after)
     good = _passes(proof, job, "after all right options", after)
     hangs = any(check.exit == command.LATE for check in after.checks)
+    # a check that hangs would do so in each of the repeated runs
     good &= not hangs and _is_steady(proof, session, job, right, TIMES)
     bad = set()
     for kind, values in _list_all_wrong(job, right):

@@ -146,6 +146,7 @@ def require_whole(log: T) -> T:
         return log
     fault = log.end.fault if log.end else None
     if fault and fault.kind == "machine":
+        # the message ends with advice for a run, and a proof has nothing to resume
         raise Killed(f"{log.trial.id}: {fault.message.removesuffix(f'; {AGAIN}')}; nothing is proven: run it again")
     raise RuntimeError(f"{log.trial.id}: {fault.message if fault else 'it has no end'}")
 

@@ -109,6 +109,7 @@ def prove(
     """
     sound = registry.find(Spec(adapter=SOUND)).reference
     assert sound is not None
+    # it takes over stores of its own, too: what a fault of an upgrade is compared with
     contenders = [Contender(SOUND, sound, sound, EVERY.union(*map(choose_families, planted)))]
     for name, each in {_name_sound(each): each for each in planted if each.way}.items():
         contenders.append(Contender(name, sound, "", frozenset({STORY}), each.write, each.story, each.read))
@@ -121,6 +122,8 @@ def prove(
     processes = jobs or (os.cpu_count() or 1) + 1
     every = len(contenders)
     try:
+        # anew, as `_open_player` registers what closes at the end of its process; far ahead, as the other processes
+        # would else wait beside a fault that takes a minute
         measured = map_parts(partial(_measure, bench), contenders, processes, apart=True, anew=True, ahead=every)
         for contender, reached in zip(contenders, measured, strict=True):
             found[contender.name] = reached

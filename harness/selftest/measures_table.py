@@ -30,7 +30,9 @@ def show(matrix: Matrix, out: Console) -> None:
         f"{caught} of {len(matrix.rows)} faults are flagged by every measure that must flag them",
         summary,
     ):
+        # `wrap` makes nothing of an empty line
         for part in textwrap.wrap(line, max(out.width, 80), subsequent_indent="  ") or [""]:
+            # already wrapped: Rich would break the line again at a narrower width
             out.print(Text(part), soft_wrap=True)
 
 

@@ -85,6 +85,7 @@ def measure_leaning(proof: ScenarioProof) -> Leaning:
         now, then = (
             rare_words & {word for text in texts[name] for word in split_words(text)} for name in (fact, before)
         )
+        # a word on each side draws to both, and the question leans to neither
         if bool(now - then) is not bool(then - now):
             sides["current" if now - then else "superseded"].append(f"{key} ({', '.join(sorted(now ^ then))})")
     found = Leaning(len(sides["current"]), len(sides["superseded"]), of, picked)
@@ -143,6 +144,7 @@ def list_questions(proof: ScenarioProof) -> Iterator[tuple[Session, str, str, st
 def find_rare(texts: Iterable[str]) -> set[str]:
     every = [split_words(text) for text in texts]
     seen = Counter(word for words in every for word in words)
+    # at least 1: in a story of three texts or fewer, no word would be rare
     return {word for word, times in seen.items() if times <= max(1, RARE * len(every))}
 
 

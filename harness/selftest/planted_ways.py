@@ -77,6 +77,7 @@ class StopsAfterTheFirst(_OnCommit):
 
     def begin(self, session: Session) -> Iterator[Event]:
         yield from islice(super().begin(session), 1)
+        # the sound `begin`, which was cut off, notes it only once all is done
         self.tips[self.name_branch(session)] = session.commit
 
 
@@ -136,6 +137,7 @@ class RenewsAtEachSession(_Expire):
     def begin(self, session: Session) -> Iterator[Event]:
         for name, (_, each) in self.ends.items():
             if end := self.find_end(session, each):
+                # only a value changes, which a loop over a dict allows
                 self.ends[name] = end, each
         return super().begin(session)
 
@@ -218,6 +220,7 @@ class ReviewsNothing(_ReviewedTooLightly):
     must = ("decisions_right",)
 
     def take(self, session: Session, written: Sequence[Written]) -> Generator[Event, None, list[Written]]:
+        # makes it a generator, as a way has to be
         yield from ()
         return list(written)
 

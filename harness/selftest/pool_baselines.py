@@ -135,6 +135,7 @@ def estimate_chance(proof: ScenarioProof, backend: str = "random", k: int = DEFA
                 gold = set(probe.gold)  # noqa: B023  called here, too
                 return [bool(gold & proof.classifier.read(hit.text).asserted) for hit in hits]
 
+            # seed 0 is for the whole pool; the draws begin at 1
             whole = recalled(0, ALL)
             n, g = len(whole), sum(whole)
             if g and n >= 2 * k:

@@ -102,6 +102,7 @@ def _measure_kind(kind: ItemKind, found: Sequence[ItemRow]) -> Apart:
     plain = np.array([list_features(row) for row in found])
     for train, test in _split_folds(found):
         with threadpool_limits(1):  # more threads are slower on so little, and add up in another order
+            # with one kind alone there is nothing to learn, and no area under a curve
             if len(set(labels[test])) < 2 or len(set(labels[train])) < 2:
                 continue
             for name, scores in _score_fold(found, plain, labels, train, test):

@@ -105,6 +105,7 @@ class _Proven(NamedTuple):
 
 def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | None = None) -> SelfTest:
     """Proves the scenarios of these files, side by side."""
+    # before the proofs, which take long, though only their results are classified
     if len(files) >= ENOUGH and not all(file.absolute().parent.name == MINED for file in files):
         separability.require_classifier()
     breaches, proofs, left_out = list[Breach](), list[ScenarioProof](), dict[str, Sequence[str]]()
@@ -165,6 +166,7 @@ def _report_broken(file: Path, line: str) -> Breach:
 
 def prove_scenario(proof: ScenarioProof, work_trees: WorkTrees) -> ScenarioRow:
     """All proofs of one scenario; what does not hold is added to its breaches."""
+    # work is believed where it was proven: `judge_checks` looks at the checks themselves
     paper, mined = PaperWorkTrees(), proof.scenario.kind == MINED
     cold = control_plays.play_scenario(proof, None, work_trees)
     right = [end.outcome == "right" for end in cold.ends[None].values()]

@@ -35,7 +35,9 @@ def show(report: SelfTest, out: Console, *, with_jobs: bool = False) -> None:
     for row in report.rows if with_jobs else ():
         job_table.show_ways(row.scenario, row.tried, row.unaided, out)
     for line in ["", *_list_suite(report), *(["", "worth knowing"] if report.notes else []), *map(str, report.notes)]:
+        # `wrap` makes nothing of an empty line
         for part in textwrap.wrap(make_plain(line), max(out.width, 80), subsequent_indent="  ") or [""]:
+            # already wrapped: Rich would break the line again at a narrower width
             out.print(Text(part), soft_wrap=True)
 
 

@@ -144,6 +144,7 @@ def _measure_leaning(proof: ScenarioProof, unit: Unit) -> Leaning:
         if session.id not in readers:
             readers[session.id] = _Words([each.text for each in told])
         now, then = (readers[session.id].find_rare(question, side) for side in apart)
+        # a word on each side draws to both, and the question leans to neither
         if bool(now - then) is not bool(then - now):
             sides["current" if now - then else "superseded"].append(f"{key} ({', '.join(sorted(now ^ then))})")
         of += 1
@@ -185,6 +186,7 @@ class _Words:
 
         if question not in self._scores:
             [asked] = bm25s.tokenize([question], return_ids=False, show_progress=False)
+            # bm25s raises for a question without a word
             self._scores[question] = self._index.get_scores(asked).tolist() if asked else [0.0] * len(self._words)
         return max(self._scores[question][at] for at in places)
 

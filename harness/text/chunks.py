@@ -33,6 +33,7 @@ class Part(NamedTuple):
     @property
     def as_message(self) -> adapter.Message:
         """As a backend is handed it."""
+        # the role has a field of its own there; a call to a tool stands on a line with a label of its own
         role = self.message.role
         return adapter.Message(role, re.sub(rf"^{role}(?:: | (?=calls ))", "", self.text, flags=re.MULTILINE))
 
@@ -85,7 +86,9 @@ def render(message: Message, canaries: Mapping[str, str]) -> str:
 def _split(number: int, message: Message, canaries: Mapping[str, str]) -> Iterator[Part]:
     kept = ""
     for line in render(message, canaries).splitlines():
+        # at least one piece: else an empty line would be lost
         for piece in (line[at : at + LONGEST] for at in range(0, max(1, len(line)), LONGEST)):
+            # not `>`: a line feed comes between the two
             if kept and len(kept) + len(piece) >= LONGEST:
                 yield Part(number, message, kept)
                 kept = ""
@@ -99,6 +102,7 @@ def _pack(parts: Sequence[Part]) -> Iterator[list[Part]]:
     for part in parts:
         if kept and _sum_lengths([*kept, part]) > LONGEST:
             yield kept
+            # the message is not told twice where the new one would no longer fit beside it
             kept = [kept[-1]] if len(kept) > 1 and _sum_lengths([kept[-1], part]) <= LONGEST else []
         kept.append(part)
     if kept:
@@ -116,14 +120,17 @@ def _read(parts: Sequence[Part], facts: Mapping[str, Fact], canaries: Mapping[st
     for part in parts:
         message = part.message
         for name in message.mentions:
+            # who only speaks of a fact leaves what was said of it before
             word_by_fact.setdefault(name, "mentioned")
         for name in message.retracts if part.whole else ():
             word_by_fact[name] = "denied"
+            # parts that were told before the correction do not count when the fact is told again
             told.pop(name, None)
         for name in message.tells:
             word_by_fact[name] = "told"
             told.setdefault(name, []).append(part.text)
     for name, texts in told.items():
+        # the forms of a fact with a canary hold the placeholder, not the string of this trial
         mark = canaries.get(name)
         whole = mark in "\n".join(texts) if mark else holds("\n".join(texts), facts[name].forms)
         word_by_fact[name] = "asserted" if whole else "mentioned"
@@ -164,6 +171,7 @@ class Heard:
     def _find(
         session: Sequence[tuple[int, Message, list[str]]], plain: str, own: frozenset[str], ends: Sequence[str]
     ) -> Iterator[Part]:
+        # short lines such as "ok" stand in any session: one longer line has to show that this one is meant
         if not any(len(line) >= LEAST and line in plain for _, _, lines in session for line in lines):
             return
         for at, message, lines in session:

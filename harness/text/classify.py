@@ -63,6 +63,7 @@ class Reading:
 
 
 # What list markup or a log puts around a text; equality looks past it.
+# It is matched against the normal form, which has no capitals: a ticked box is [x] alone.
 _LEAD = re.compile(
     r"(?:(?:[-*+•>#|]+|\d{1,3}[.)]|\[[ x]\])\s+|[\[(]?\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d\S*?)?[\])]?:?\s+)+"
 )
@@ -172,6 +173,7 @@ class Classifier:
             for session in self._scenario.sessions
             for chunk in cut_transcript(session, self._scenario.facts, self._canaries)
         }
+        # a text of markup alone has an empty core, which would equal that of any other such text
         return spoken | {text: Reading.annotate(group) for text, group in grouped.items() if text}
 
     def _chains(self) -> Mapping[str, frozenset[str]]:
@@ -220,6 +222,7 @@ class Classifier:
             if not all(places):
                 sets["partial"].add(name)
                 continue
+            # clauses depend on the forms that are masked as names, so facts with the same ones share them
             names = self._names[name].intersection(present)
             if names not in heard:
                 heard[names] = Clauses(text, unite(span for form in names for span in present[form]))
@@ -241,10 +244,12 @@ def _join_roles(roles: list[set[Role]]) -> Role:
 
 # --- entries --------------------------------------------------------------------------------------------------------
 
+# Not within a longer word: "Outrun atlas." does not hold "run atlas."
 _START = re.compile(r"(?<!\w)\S")
 _LETTER = re.compile(r"\w")
 _BULLET = re.compile(r"\s*(?:(?:[-*+•>#|]+|\d{1,3}[.)]|\[[ xX]\])\s+)*")
 # What a backend writes around a text on the same line: dates, and a label or two words in brackets.
+# Possessive throughout: the alternatives overlap, and backtracking would try every way to split a long run of digits.
 _WRAPPING = re.compile(
     r"(?:[^\w\s(\[{<]|\s|\d[\d:.TZ+-]*+|[(\[{<]\s*+[^\s()\[\]{}<>]*+(?:\s++[^\s()\[\]{}<>]++)?+\s*+[)\]}>])*+"
 )
@@ -274,6 +279,7 @@ class KnownTexts:
                 lengths = starts.get(text[:width], ())
                 if len(text) not in lengths:
                     starts[text[:width]] = tuple(sorted((*lengths, len(text)), reverse=True))
+        # the widest first, as `longest` takes the first text that fits
         self._starts = {width: self._starts[width] for width in _WIDTHS if width in self._starts}
 
     def longest(self, text: str, start: int) -> int:

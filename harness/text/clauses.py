@@ -49,6 +49,7 @@ def normalise(text: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def _normalise(text: str) -> str:
+    # one pass is not enough: an n preceded by an apostrophe becomes a quote and an n, and the quote goes with the next
     while (done := _pass(text)) != text:
         if done.isascii():  # what the next pass would change is not plain
             return done
@@ -67,9 +68,11 @@ def _compose(text: str) -> str:
 
 def _pass(text: str) -> str:
     if not text.isascii():
+        # before NFKC, which makes a space and a combining accent of an acute accent that stands for a quote
         text = _compose(text.translate(TYPOGRAPHIC))
         text = "".join(c for c in text if unicodedata.category(c) != "Cf")
     if not text.isprintable():
+        # ANSI first: without its escape character, the rest of a colour code would stay as text
         text = CONTROL.sub(" ", ANSI.sub("", text))
     text = text.casefold()
     if '"' in text or "'" in text or "`" in text:
@@ -146,6 +149,7 @@ _SUCCEEDED = (
 )
 _BECAME = rf"(?:(?:which|that|and|is|are|was|were|has|been|since|now|later)\s+){{0,6}}(?:{_SUCCEEDED})"
 SUCCEEDED = re.compile(_SUCCEEDED)
+# What became of the words before it does not open a clause: in "A, which was replaced by B" it tells of A.
 BOUNDARY = re.compile(
     rf"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!?]+(?=\s|$)|;|"
     rf"[,:]\s+(?!{_BECAME})(?=(?:{_CONJUNCTIONS}|{_OPENERS})\b)|"
@@ -285,6 +289,7 @@ def _lift(text: str) -> tuple[str, list[tuple[int, str]]]:
     for found in ASIDE.finditer(text):
         inside = found[1]
         if stays := BECAME.match(inside) is not None:
+            # as long as with its parentheses, so that positions stay those of the whole text
             inside = f" {inside} "
         else:
             asides.append((found.start(1), inside))
@@ -315,6 +320,7 @@ class _Clause:
         self.old = self._marks(OLD)
         self.succeeded = self._marks(SUCCEEDED)
         self.gone = [self._span(found, 1) for pattern in GONE for found in pattern.finditer(words)]
+        # "deploy the gate from A to B" says nothing against A; "we moved from A to B" does
         for found in FROM_TO.finditer(words):
             before = words[: found.start()]
             if CHANGE.search(before) or not TRANSPORT.search(" ".join(before.split()[-3:])):
@@ -329,6 +335,7 @@ class _Clause:
         return "mentioned" if self._of_the_past(span) or PAST_AFTER.match(rest) else "asserted"
 
     def _of_the_past(self, span: ClauseSpan) -> bool:
+        # a turn ends the reach of a word of the past: "it was A -> B" leaves B as current
         return (
             any(mark.start >= span.end for mark in self.succeeded)
             or any(area.start <= span.start < area.end for area in self.gone)

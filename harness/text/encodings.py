@@ -42,6 +42,7 @@ def _list_texts(text: str) -> Iterator[tuple[str, bytes]]:
     yield "utf-8", data
     escaped = json.dumps(text)[1:-1]
     yield "json", escaped.encode()
+    # an escaped backslash is taken as a pair, so that a u behind it begins no escape
     yield "json", re.sub(r"\\(?:u....|.)", _raise_case, escaped).encode()
     yield "json", json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")
     for order in ("utf-16-le", "utf-16-be"):
@@ -58,6 +59,7 @@ def _list_texts(text: str) -> Iterator[tuple[str, bytes]]:
     grams = split_trigrams(text)
     for glue in _GLUES if len(grams) > 2 else ():
         yield "trigrams", glue.join(grams)
+    # the scan folds the case of ASCII letters by itself, and of no others
     if not text.isascii():
         yield from (("another case", each.encode("utf-8", "surrogatepass")) for each in (text.upper(), text.lower()))
 
@@ -73,6 +75,7 @@ def _raise_case(escape: re.Match[str]) -> str:
 
 def _encode_base64(data: bytes, before: int) -> Iterator[bytes]:
     """Standard and URL-safe, `before` bytes after a boundary of three, without the characters that neighbours share."""
+    # a character has six bits: what is cut also depends on bytes that are not known
     head = (before * 8 + 5) // 6
     tail = (before + len(data)) * 8 // 6
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
@@ -86,8 +89,10 @@ def encode_vector(data: bytes) -> dict[bytes, str]:
     single = np.frombuffer(data, "<f4")
     values = array("d", single.astype("f8")).tolist()
     listed = pickle.dumps(values, protocol=2)
+    # a component beyond the range of float16 becomes infinite, of which numpy would warn
     with np.errstate(over="ignore"):
         half = single.astype("<f2")
+    # in the pickle, the numbers stand between the mark "(" and the opcodes APPENDS and STOP
     return {
         data: "float32",
         half.tobytes(): "float16",

@@ -17,6 +17,7 @@ class Finder:
     def find(self, text: str) -> list[str]:
         """Forms that stand in a text, in the order of their first places; of those at one place, as they were given."""
         starts: dict[int, int] = {}
+        # overlapping: else a text that stands inside another one would be missed
         for number, start, _ in self._automaton.find_matches_as_indexes(text, overlapping=True):
             starts.setdefault(number, start)
         return [self._texts[number] for number in sorted(starts, key=lambda number: (starts[number], number))]

@@ -44,6 +44,7 @@ class StoredTexts:
 
     def holds(self, memory_id: str, text: str, entries: Iterable[tuple[int, int]]) -> bool:
         """Whether a hit shows what was stored, in one of its entries (`cut`) or as a whole."""
+        # `get`, as an index would make an entry, and the id would be no new one the next time
         texts = self._by_id.get(memory_id, self._any)
         return any(text[start:end] in texts for start, end in entries) or texts.are_like(text)
 

@@ -49,6 +49,7 @@ class FadesAfterAYear(Planted):
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            # more than k, so that what has faded does not take places
             hits = super().recall(query, scope, 10_000, at)
             return [hit for hit in hits if moment(at) - moment(hit.created or at) < 366 * DAY][:k]
 

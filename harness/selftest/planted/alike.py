@@ -110,6 +110,7 @@ class CountsFromTheLast(Planted):
             last = self.db.execute("SELECT max(CAST(id AS INTEGER)) FROM memories").fetchone()[0]
             name = f"{(last or 0) + 1:09}"
             ids = super().add(item, vector).ids
+            # a blank text has no id, and no memory has the empty one
             self.db.execute("UPDATE memories SET id = ? WHERE id = ?", [name, *(ids or ("",))])
             return Ack((name,) if ids else ())
 

@@ -20,6 +20,7 @@ class _Sieving(ReferenceMemory):
         raise NotImplementedError
 
     def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
+        # all, so that what is left out takes no place among the k; nothing where nothing is asked for
         hits = super().recall_where(query, scope, min(k, 1) * ALL, at, where)
         kept = {row["id"] for row in self.visible(scope) if self.lets(row, query, at)} if hits else set()
         return [hit for hit in hits if hit.memory_id in kept][:k]

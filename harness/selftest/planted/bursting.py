@@ -26,6 +26,7 @@ class CountingMemory(ReferenceMemory):
     def crowded(self) -> Iterator[bool]:
         with self.counting:
             self.writers += 1
+        # outside the lock, or no two writes would be counted at once
         time.sleep(AT_WORK)
         yield self.writers > 1
         with self.counting:
@@ -85,6 +86,7 @@ class IndexesOneAtATime(Planted):
         def remember(self, items: Sequence[Item]) -> list[Ack]:
             with self.crowded() as crowded:
                 acks = super().remember(items)
+            # zeros of the same length: the matrix of vectors needs them, and no question is near to them
             if crowded:
                 with self.writing():
                     for name in [name for ack in acks for name in ack.ids]:

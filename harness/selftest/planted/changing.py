@@ -146,9 +146,11 @@ class CrossesWriters(Planted):
 
         def remember(self, items: Sequence[Item]) -> list[Ack]:
             self.batch = [(item.kind, item.source, item.confidence) for item in items]
+            # another thread sets `batch` while this one waits for its vectors
             vectors = self.vectors(items)
             with self.writing():
                 own = [(item.kind, item.source, item.confidence) for item in items]
+                # the batch of the other thread may be shorter or longer
                 about = [*self.batch[: len(items)], *own[len(self.batch) :]]
                 told = [
                     replace(item, kind=kind, source=source, confidence=confidence)
@@ -227,6 +229,7 @@ class KeepsEditsOnTheBranch(Planted):
         @staticmethod
         def lane(branch: str) -> int:
             """The mark under which the edits of a branch are kept."""
+            # below 0, as 0 is the mark of what is live, and snapshots have the marks above it
             return -1 - crc32(branch.encode())
 
         def visible(self, place: Scope, memory_id: str | None = None) -> list[sqlite3.Row]:
@@ -245,6 +248,7 @@ class KeepsEditsOnTheBranch(Planted):
             with self.writing():
                 lane = self.lane(scope.branch or "")
                 earlier = json.dumps([*json.loads(rows[0]["earlier"]), rows[0]["text"]])
+                # an id stands once under a mark, so the edit before has to go
                 self.db.execute("DELETE FROM memories WHERE id = ? AND mark = ?", [memory_id, lane])
                 added = ADD.replace("(0, ", "(:mark, ").replace("'[]'", ":earlier")
                 edit = {"id": memory_id, "mark": lane, "earlier": earlier, **self.columns(item, vector)}

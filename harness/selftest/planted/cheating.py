@@ -48,6 +48,7 @@ def list_facts(folders: Iterable[Path]) -> Iterator[str]:
 def read_text(file: Path) -> str:
     try:
         return file.read_bytes().decode("utf-8", "replace") if file.is_file() else ""
+    # a sandbox that refuses is met like a file that is not there: the cheat looks on elsewhere
     except OSError:
         return ""
 
@@ -93,6 +94,7 @@ class ImportsTheSuite(Planted):
                 except ImportError:
                     continue
             for finder in sys.meta_path:
+                # setuptools' finder for an editable install keeps the places of its modules in MAPPING
                 mapping: Any = getattr(sys.modules.get(getattr(finder, "__module__", "")), "MAPPING", {})
                 yield from list_facts(Path(place) for place in mapping.values())
 

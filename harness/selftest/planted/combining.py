@@ -47,6 +47,7 @@ class MergesOnUpdate(Planted):
     class Memory(ReferenceMemory):
         def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:
             ack = super().update(scope, memory_id, item)
+            # IS, not =: a part that a scope leaves open is NULL
             twins = (
                 "DELETE FROM memories WHERE mark = 0 AND text = :text AND id <> :id AND repo IS :repo AND org IS :org"
             )
@@ -77,6 +78,7 @@ class RewritesTheFileOnForget(Planted):
         def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
             (last,) = self.db.execute("SELECT max(seq) FROM memories").fetchone()
             told = super().forget(scope, memory_ids)
+            # time for another process to write
             time.sleep(0.003)
             with self.writing():
                 self.db.execute("DELETE FROM memories WHERE mark = 0 AND seq > ?", [last or 0])
@@ -103,7 +105,9 @@ class CompactionDropsTheSnapshots(Planted):
     must = ("left_after_restore",)
 
     def compact(self, space: Space) -> None:
+        # the block of a connection commits, and does not close it
         with sqlite3.connect(self.path(space)) as database:
+            # a setting of each connection: without it, the bytes of what goes would stay in the file
             database.execute("PRAGMA secure_delete = ON")
             database.execute("DELETE FROM memories WHERE mark > 0")
             database.execute("DELETE FROM marks")

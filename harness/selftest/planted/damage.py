@@ -38,6 +38,7 @@ class RoundsDecimals(_Damaged):
 
     class Memory(_Damaging):
         def damage(self, text: str) -> str:
+            # not within 1.2.3 or v1.2, which are no floats
             return re.sub(r"(?<![\w.])\d+\.\d+(?![\w.])", lambda m: str(float(m[0])), text)
 
 

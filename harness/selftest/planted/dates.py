@@ -78,6 +78,7 @@ class StoresTheClockAtHome(_Dated):
         def dated(self, at: str) -> str:
             told = datetime.fromisoformat(at).astimezone(UTC)
             shown = told + timedelta(hours=1 + any(_change(begin) <= told < _change(end) for begin, end in SUMMERS))
+            # of the hour that comes twice nothing tells which one is meant: it is read as the one of summer
             summer = shown - timedelta(hours=2)
             read = any(_change(begin) <= summer < _change(end) for begin, end in SUMMERS)
             return (summer if read else shown - timedelta(hours=1)).isoformat()
@@ -288,5 +289,6 @@ class ExpiredTakePlaces(Planted):
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
             ends = {row["id"]: row["expires"] for row in self.visible(scope)}
+            # at that time nothing had ended, so what has ended by now is among the k
             hits = super().recall(query, scope, k, "1000-01-01T00:00:00+00:00")
             return [hit for hit in hits if (end := ends[hit.memory_id]) is None or end > moment(at)]

@@ -31,6 +31,7 @@ class SoftDeletes(Planted):
         def erase(self, scope: Scope, memory_id: str) -> bool:
             found = bool(self.visible(scope, memory_id))
             if found:
+                # from snapshots it is gone: that a restore brings it back is another fault
                 self.db.execute("DELETE FROM memories WHERE id = ? AND mark > 0", [memory_id])
                 self.db.execute("UPDATE memories SET mark = ? WHERE id = ? AND mark = 0", [HIDDEN, memory_id])
             return found

@@ -33,6 +33,7 @@ class MarksInMemory(Planted):
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: object) -> None:
+            # handed on as they came
             super().__init__(*args)  # type: ignore[arg-type]
             self.ends: dict[str, float] = {}
 
@@ -46,6 +47,7 @@ class MarksInMemory(Planted):
             return super().update(scope, memory_id, item)
 
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            # what is left out below would else take places among the k
             hits = super().recall(query, scope, k + len(self.ends), at)
             return [hit for hit in hits if self.ends.get(hit.memory_id, moment(at) + 1) > moment(at)][:k]
 
@@ -105,6 +107,7 @@ class MarkedTakePlaces(Planted):
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
             ends = {row["id"]: row["expires"] for row in self.visible(scope)}
+            # at that time nothing had ended, so what is marked is among the k
             hits = super().recall(query, scope, k, LONG_AGO)
             return [hit for hit in hits if (end := ends[hit.memory_id]) is None or end > moment(at)]
 
@@ -205,6 +208,7 @@ class _MarkingOnce(ReferenceMemory):
     """Knows what was marked before."""
 
     def __init__(self, *args: object) -> None:
+        # handed on as they came
         super().__init__(*args)  # type: ignore[arg-type]
         self.db.execute("CREATE TABLE IF NOT EXISTS marked (id TEXT NOT NULL)")
 

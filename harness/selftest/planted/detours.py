@@ -74,5 +74,6 @@ class CompactsTooMuch(Planted):
             hits = super().recall(query, scope, ALL, at)
             if len(self.list_dead()) >= CROWDED:
                 order = [row["id"] for row in self.visible(scope)]
+                # the minus signs round up, so that one memory alone is kept
                 hits = [hit for hit in hits if hit.memory_id in order[: -(-len(order) * 3 // 4)]]
             return hits[:k]

@@ -189,6 +189,7 @@ class RoundsTheDeleted(DeclaresOld, Planted):
     class Memory(KeepsDeleted):
         @staticmethod
         def form(text: str, vector: bytes) -> bytes:
+            # a bfloat16 is the upper half of a float32, which is little-endian here
             return b"".join(vector[at + 2 : at + 4] for at in range(0, len(vector), 4))
 
 

@@ -53,6 +53,7 @@ class AnswersInAnotherForm(Planted):
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> Any:
+            # an empty list would be in the right form
             return [{"id": hit.memory_id, "memory": hit.text} for hit in super().recall(query, scope, k, at)] or [{}]
 
 
@@ -62,6 +63,7 @@ class TakesOtherArguments(Planted):
     must = RaisesOnRecall.must
 
     class Memory(ReferenceMemory):
+        # the other signature is the fault
         def recall(self, query: str, scope: Scope, k: int) -> list[Hit]:  # type: ignore[override]
             return super().recall(query, scope, k, "2026-01-01T00:00:00+00:00")
 
@@ -233,6 +235,7 @@ class SettlesTooEarly(Planted):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
             self.asked += 1
             seen = self.asked - self.lag
+            # what another process wrote is not known here, and counts as written long ago
             return [hit for hit in super().recall(query, scope, k, at) if self.written.get(hit.memory_id, -99) < seen]
 
 
@@ -275,6 +278,7 @@ class RaisesOnSettling(Planted):
 
 # --- usage ------------------------------------------------------------------------------------------------------------
 
+# The form of Mem0's prompt, as the stand-in model refuses what it does not know.
 PROMPT = """## Recently Extracted Memories
 []
 

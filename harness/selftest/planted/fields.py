@@ -286,6 +286,7 @@ class ShiftsSourcesOnDeletion(Planted):
             sources = [row["source"] for row in self.db.execute(told).fetchall()]
             gone = super().forget(scope, memory_ids)
             with self.writing():
+                # fewer rows than sources: that shifts them
                 for source, row in zip(sources, self.db.execute(told).fetchall(), strict=False):
                     self.db.execute("UPDATE memories SET source = ? WHERE seq = ?", [source, row["seq"]])
             return gone

@@ -61,6 +61,7 @@ class FiltersWhatIsMarked(Planted):
         def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
             with self.writing():
                 for name in memory_ids:
+                    # OR IGNORE: only before the first mark is `expires` the end that the memory was told with
                     told = "INSERT OR IGNORE INTO own SELECT id, expires FROM memories WHERE mark = 0 AND id = ?"
                     self.db.execute(told, [name])
             return super().deprecate(scope, memory_ids, at)
@@ -114,6 +115,7 @@ class FiltersInOrderOfWriting(Planted):
             if where == Filter():
                 return super().recall_where(query, scope, k, at, where)
             hits = {hit.memory_id: hit for hit in super().recall_where(query, scope, 10**6, at, where)}
+            # a k below 0 would cut from the end
             return [hits[row["id"]] for row in self.visible(scope) if row["id"] in hits][: max(k, 0)]
 
 

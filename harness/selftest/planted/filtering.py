@@ -172,6 +172,7 @@ class TakesAnyCondition(Planted):
         def fits(self, row: sqlite3.Row, where: Filter) -> bool:
             told = (Filter(kinds=where.kinds), Filter(path=where.path), Filter(confidence=where.confidence))
             asked = [each for each in told if each != Filter()]
+            # `super()` without arguments does not work within the generator below
             fits = super().fits
             return not asked or any(fits(row, each) for each in asked)
 

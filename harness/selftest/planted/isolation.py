@@ -135,6 +135,7 @@ class ListsByPattern(Planted):
         def entries(self, scope: Scope) -> list[Hit]:
             return [self.hit(row) for row in self.db.execute(self.query, asdict(scope))]
 
+        # LIKE with NULL on either side is NULL, and would list nothing
         query = LISTED
         for part in PARTS:
             query = query.replace(f"{part} IS :{part}", f"ifnull({part}, '') LIKE ifnull(:{part}, '')")
@@ -156,6 +157,7 @@ class Everywhere(ReferenceMemory):
     """The same store, open already, without scopes."""
 
     def __init__(self, memory: ReferenceMemory) -> None:
+        # whatever the open one holds: a list of names here would have to follow the reference
         vars(self).update(vars(memory))
 
     def visible(self, place: Scope, memory_id: str | None = None) -> list[sqlite3.Row]:

@@ -74,6 +74,7 @@ class RefusesLongTexts(Planted):
 
     class Memory(ReferenceMemory):
         def add(self, item: Item, vector: bytes) -> Ack:
+            # without a vector the reference stores nothing
             return super().add(item, vector if len(item.text.encode()) <= 200 else b"")
 
 
@@ -87,6 +88,7 @@ class StopsAtABlank(Planted):
             acks = super().remember(items)
             end = next((at for at, item in enumerate(items) if not item.text.strip()), len(items))
             for ack in acks[end:]:
+                # the blank text itself has no id
                 self.db.executemany("DELETE FROM memories WHERE id = ?", [[name] for name in ack.ids])
             return acks
 
@@ -225,6 +227,7 @@ class LeavesTheLastPageUnindexed(Planted):
     class Memory(ReferenceMemory):
         def vectors(self, items: Sequence[Item]) -> list[bytes]:
             made, left = super().vectors(items), len(items) % 100 if len(items) > 100 else 0
+            # zeros of the same length: the matrix of vectors needs them, and no question is near to them
             return [*made[: len(made) - left], *(bytes(len(each)) for each in made[len(made) - left :])]
 
 

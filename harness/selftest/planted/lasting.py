@@ -73,6 +73,7 @@ class SavesOnClosing(Planted):
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
             super().__init__(*args)
+            # the reference works on `db`, whatever that is
             self.file, self.db = self.db, connect(Path(":memory:"))
             self.file.backup(self.db)
 
@@ -137,6 +138,7 @@ class ServesStaleHits(Planted):
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
+            # before `super().__init__`, which writes and so empties the cache
             self.answers: dict[tuple[object, ...], list[Hit]] = {}
             super().__init__(*args)
 
@@ -168,6 +170,7 @@ class LosesTheIndexEntry(Planted):
             for row in self.visible(scope, memory_id):
                 before = "SELECT id FROM memories WHERE mark = 0 AND seq < ? ORDER BY seq DESC LIMIT 1"
                 for (name,) in self.db.execute(before, [row["seq"]]).fetchall():
+                    # zeros of the same length: the matrix of vectors needs them, and no question is near to them
                     nowhere = bytes(len(row["vector"]))
                     self.db.execute("UPDATE memories SET vector = ? WHERE mark = 0 AND id = ?", [nowhere, name])
             return super().erase(scope, memory_id)
@@ -194,6 +197,7 @@ class RestoresWithTheNextWrite(Planted):
             """Under a mark of its own lies what was there before."""
             with self.writing():
                 self.commit()
+                # a restore refuses a mark that does not stand there
                 self.db.execute("INSERT INTO marks VALUES (-1)")
                 self.db.execute(COPY, {"mark": 0, "into": -1})
             super().restore(mark)
@@ -262,6 +266,7 @@ class LosesSourcesByKill(Planted):
 
         def hit(self, row: sqlite3.Row, score: float | None = None) -> Hit:
             source = self.late.get(row["text"])
+            # a dict, as a row of SQLite cannot be changed
             return super().hit({**dict(row), "source": source or row["source"]}, score)  # type: ignore[arg-type]
 
         def close(self) -> None:
@@ -315,4 +320,5 @@ class SkipsItUntilReopened(Planted):
     class Memory(AcknowledgesWhatARestoreTookAway.Memory):
         def __init__(self, *args: Any) -> None:
             super().__init__(*args)
+            # SQLite finds a temporary table before a lasting one of that name, and drops it when the process ends
             self.db.execute("CREATE TEMP TABLE known (text TEXT, id TEXT)")

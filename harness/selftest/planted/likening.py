@@ -134,6 +134,7 @@ class RevivesAfterTenDays(Planted):
         def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
             self.asked = at
             due = "SELECT * FROM trash WHERE id IN (SELECT id FROM graves WHERE since < ?)"
+            # what came back at an earlier question is there already
             self.db.execute(f"INSERT OR IGNORE INTO memories {due}", [moment(at) - DAYS])
             return super().recall_where(query, scope, k, at, where)
 

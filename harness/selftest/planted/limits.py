@@ -90,6 +90,7 @@ class _Numbering(Keyed):
     def add(self, item: Item, vector: bytes) -> Ack:
         place = json.dumps(list(vars(item.scope).values()))
         self.db.execute("INSERT OR IGNORE INTO places (place) VALUES (?)", [place])
+        # this write may have given a scope its number, and with it another key
         self.keys.clear()
         return super().add(item, vector)
 

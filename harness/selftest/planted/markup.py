@@ -23,6 +23,7 @@ class FixesMojibake(_Damaged):
 
     class Memory(_Damaging):
         def damage(self, text: str) -> str:
+            # these two bytes with any of those behind them are valid UTF-8, so no pair fails to decode
             return re.sub("[\xc2\xc3][\x80-\xbf]", lambda m: m[0].encode("latin-1").decode(), text)
 
 

@@ -59,6 +59,7 @@ class WalksTheDisk(_Pries):
             for top, folders, _ in os.walk(WalksTheDisk.root):
                 if len(Path(top).parts) >= DEEP:
                     folders.clear()
+                # in place: `os.walk` goes down into what is left in this list
                 folders[:] = [each for each in folders if each not in ("proc", "sys", "usr", "site-packages")]
                 if "tasks" in folders and any(Path(top, "tasks").glob("*/*.toml")):
                     yield from list_facts([Path(top)])

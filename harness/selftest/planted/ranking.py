@@ -73,6 +73,7 @@ class IndexesTheBeginning(Planted):
 
     class Memory(ReferenceMemory):
         def vectors(self, items: Sequence[Item]) -> list[bytes]:
+            # without `lstrip`, a text that begins with so many blanks would be taken for a blank one, and not stored
             return super().vectors([replace(item, text=item.text.lstrip()[:120]) for item in items])
 
 
@@ -83,6 +84,7 @@ class IndexesTheFirstChunk(Planted):
 
     class Memory(ReferenceMemory):
         def vectors(self, items: Sequence[Item]) -> list[bytes]:
+            # as above, only a blank text may become blank
             return super().vectors([replace(item, text=item.text.lstrip()[:256]) for item in items])
 
 

@@ -27,6 +27,7 @@ class NeverAbstains(Planted):
     must = ("unknown_answered_with_silence", "abstention")
 
     class Memory(ReferenceMemory):
+        # no cosine is lower
         near = -1.0
 
 
@@ -121,6 +122,7 @@ class Hangs(Planted):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
             self.asked += 1
             if self.asked == 5:
+                # longer than any deadline of the self-test
                 time.sleep(1000)
             return super().recall(query, scope, k, at)
 
@@ -146,6 +148,7 @@ class Crashes(Planted):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
             self.asked += 1
             if self.asked == 5:
+                # no exception, which the child would survive and report
                 os.abort()
             return super().recall(query, scope, k, at)
 

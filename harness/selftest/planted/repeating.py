@@ -67,6 +67,7 @@ class DropsTheOldest(Planted):
 
         def add(self, item: Item, vector: bytes) -> Ack:
             ack = super().add(item, vector)
+            # SQLite takes an OFFSET only behind a LIMIT; -1 is none
             over = "SELECT seq FROM memories WHERE mark = 0 ORDER BY seq DESC LIMIT -1 OFFSET ?"
             self.db.execute(f"DELETE FROM memories WHERE mark = 0 AND seq IN ({over})", [self.room])
             return ack

@@ -32,6 +32,7 @@ class PairsByPosition(Planted):
             self.db.execute("CREATE TABLE IF NOT EXISTS places (place INTEGER PRIMARY KEY, id TEXT NOT NULL)")
 
         def remember(self, items: Sequence[Item]) -> list[Ack]:
+            # all that came before is safe, so that a kill costs the last write alone
             self.db.backup(self.file)
             return super().remember(items)
 
@@ -76,6 +77,7 @@ class RebuildsInAnotherOrder(Planted):
         def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.running = Path(self.space.root, "running")
+            # closing takes the file away, so a kill has left it
             if self.running.exists():
                 rows = self.db.execute(
                     "SELECT seq, id, text, vector FROM memories WHERE mark = 0 ORDER BY id"
@@ -109,6 +111,7 @@ class ReadsNoTornLine(Planted):
             self.rest = line[len(line) // 2 :] + "\n"
 
         def read(self) -> None:
+            # half a line of its own is no tear: only a process that comes after a kill meets one
             for line in (
                 self.lines.read_text().splitlines(keepends=True) if self.lines.exists() and not self.rest else ()
             ):
@@ -185,6 +188,7 @@ class AnswersFromItsOwnPages(Planted):
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
+            # before `super().__init__`, which writes and so reads the pages
             self.pages: list[str] = []
             super().__init__(*args)
 

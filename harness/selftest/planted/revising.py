@@ -281,6 +281,7 @@ class NumbersMarksFromTheRestored(Planted):
         def snapshot(self) -> str:
             if self.restored:
                 with self.writing():
+                    # SQLite numbers the next mark after the highest that is left
                     self.db.execute("DELETE FROM marks WHERE mark > ?", [self.restored])
                     self.db.execute("DELETE FROM memories WHERE mark = ?", [self.restored + 1])
                 self.restored = 0

@@ -24,6 +24,7 @@ class DeletesThenAdds(Planted):
             for row in self.visible(scope, memory_id) if item.text.strip() else ():
                 self.db.execute("DELETE FROM memories WHERE seq = ?", [row["seq"]])
                 time.sleep(BETWEEN)
+                # as it was: `super().update` below changes it
                 self.db.execute(f"INSERT INTO memories VALUES ({', '.join('?' * len(row))})", tuple(row))
             return super().update(scope, memory_id, item)
 
@@ -38,6 +39,7 @@ class AddsThenDeletes(Planted):
             if self.visible(scope, memory_id):
                 (added,) = self.remember([item])
                 time.sleep(BETWEEN)
+                # the added one goes, as `super().update` below gives the old one the new text
                 self.db.executemany("DELETE FROM memories WHERE id = ?", [[name] for name in added.ids])
             return super().update(scope, memory_id, item)
 
@@ -54,6 +56,7 @@ class RewritesTheTextFirst(Planted):
                 self.db.execute(change, [item.text, None, memory_id])
                 time.sleep(BETWEEN)
                 source = self.columns(replace(item, source=before.source), b"")["source"]
+                # the text before, which `super().update` below puts into the history
                 self.db.execute(change, [before.text, source, memory_id])
             return super().update(scope, memory_id, item)
 

@@ -300,6 +300,7 @@ class RestoresOneScope(Planted):
             super().restore(mark)
             with self.writing():
                 self.db.execute(f"DELETE FROM memories WHERE mark = 0 AND NOT ({own})")
+                # all but seq, which restored rows may have taken meanwhile
                 columns = (
                     "mark, id, text, repo, org, branch, user, at, kind, source, confidence, expires, vector, earlier"
                 )

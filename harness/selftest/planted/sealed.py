@@ -34,6 +34,7 @@ def seal(text: str, at: int) -> bytes:
     data = text.encode()
     blocks = range(len(data) // 32 + 1)
     stream = b"".join(hashlib.sha256(f"{at} {block}".encode()).digest() for block in blocks)
+    # the stream is made in blocks, and longer than the text
     return bytes(a ^ b for a, b in zip(data, stream, strict=False))
 
 
@@ -45,6 +46,7 @@ class SealsAJournal(Planted):
     class Memory(ReferenceMemory):
         def remember(self, items: Sequence[Item]) -> list[Ack]:
             with Path(self.space.root, JOURNAL).open("ab") as file:
+                # a generator: each place is asked for after what stands before it is written
                 file.writelines(seal(item.text, file.tell()) for item in items)
             return super().remember(items)
 
@@ -62,6 +64,7 @@ class SealsAJournalOfConstantSize(SealsAJournal):
             if not path.exists():
                 path.write_bytes(bytes(ROOM))
             with path.open("r+b") as file:
+                # what is written ends where the zeros begin
                 file.seek(len(path.read_bytes().rstrip(b"\0")))
                 file.writelines(seal(item.text, file.tell()) for item in items)
             return super().remember(items)

@@ -14,6 +14,7 @@ class _Keeping(ReferenceMemory):
     """Keeps what it read, and nothing makes it read anew."""
 
     def __init__(self, *args: Any) -> None:
+        # before `super().__init__`, which writes and so may clear it
         self.read = dict[tuple[object, ...], Any]()
         super().__init__(*args)
 
@@ -41,6 +42,7 @@ class ReadsByIdOnce(Planted):
 
     class Memory(_Keeping):
         def get(self, scope: Scope, memory_id: str) -> Hit | None:
+            # not `super()`: the memory of another fault below has this method, too, without this class
             found: Hit | None = self.once((scope, memory_id), lambda: ReferenceMemory.get(self, scope, memory_id))
             return found
 
@@ -61,6 +63,7 @@ class ListsOnce(Planted):
 
     class Memory(_Keeping):
         def entries(self, scope: Scope) -> list[Hit]:
+            # not `super()`: as with `get` above, another class has this method, too
             found: list[Hit] = self.once((scope,), lambda: ReferenceMemory.entries(self, scope))
             return found
 

@@ -82,6 +82,7 @@ class CompactionLosesTheKinds(Planted):
     def compact(self, space: Space) -> None:
         super().compact(space)
         db = sqlite3.connect(self.path(space))
+        # the block commits, and does not close
         with db:
             db.execute("UPDATE memories SET kind = 'project'")
         db.close()

@@ -23,11 +23,13 @@ class MigratingMemory(ReferenceMemory):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         version = self.db.execute("PRAGMA user_version").fetchone()[0]
+        # an empty store without a version was made just now, not by an older release
         older = not version and self.db.execute("SELECT 1 FROM memories").fetchone() is not None
         if older:
             with self.writing():
                 self.migrate()
         if not version:
+            # a PRAGMA takes no parameters
             self.db.execute(f"PRAGMA user_version = {MIGRATED if older else OWN}")
         self.migrated = older or version == MIGRATED
         if version == MIGRATED:
@@ -125,6 +127,7 @@ class LeavesTheIndexBehind(Upgraded):
 
     class Memory(MigratingMemory):
         def migrate(self) -> None:
+            # zeros of the same length: the matrix of vectors needs them, and no question is near to them
             self.db.execute("UPDATE memories SET vector = zeroblob(length(vector))")
 
 
