@@ -21,7 +21,7 @@ class Snappy:
         self.eof, self.unused_data, self.needs_input = False, b"", True
         self._kept = b""
 
-    def decompress(self, data: bytes, most: int) -> bytes:
+    def decompress(self, data: bytes, most: int = 0) -> bytes:
         """All whole chunks of what it has; `most` is the limit of a chunk, too. What is no chunk ends the stream."""
         self._kept += data
         found = bytearray()

@@ -20,9 +20,19 @@ from harness.text import encodings
 _NAME = r'\w+|"(?:[^"]|"")*"'
 _ROWS = re.compile(rf"rows ({_NAME})\.({_NAME})")
 _NUMBERS = {"float32": "f4", "float64": "f8", "float16": "x2", "bfloat16": "x2", "int8 floats": "d1"}
+"""How od shows the forms of a vector."""
 # As zlib's `wbits`: with a head of its own, with that of gzip, with none.
 _BITS = {"zlib": 15, "gzip": 31, "deflate": -15}
-"""How od shows the forms of a vector."""
+_UNPACKERS = {
+    **{name: f"__import__('zlib').decompressobj({bits})" for name, bits in _BITS.items()},
+    "bz2": "__import__('bz2').BZ2Decompressor()",
+    "xz": "__import__('lzma').LZMADecompressor()",
+    # what these import is installed where coldwarm is
+    "lz4": "__import__('lz4.frame').frame.LZ4FrameDecompressor()",
+    "zstd": "__import__('harness.scan.packed').scan.packed.zstd.ZstdDecompressor()",
+    "snappy": "__import__('harness.scan.unframed').scan.unframed.Snappy()",
+}
+"""Packing -> what Python unpacks it with."""
 SHOWN = 64
 """Bytes of a vector that are shown."""
 _MOST = 4096
@@ -132,9 +142,7 @@ def repeat(layer: Layer, sighting: Sighting, canary: str, store: str = ".") -> s
 
 def _unpack(file: str, offset: int, packing: str, canary: str) -> str:
     """What a stream at an offset unpacks to, and whether the string stands in it."""
-    unpacker = {
-        "bz2": "__import__('bz2').BZ2Decompressor()", "xz": "__import__('lzma').LZMADecompressor()",
-    }.get(packing, f"__import__('zlib').decompressobj({_BITS.get(packing, 15)})")  # fmt: skip
+    unpacker = _UNPACKERS.get(packing, _UNPACKERS["zlib"])
     script = f"import sys; sys.stdout.buffer.write({unpacker}.decompress(sys.stdin.buffer.read()))"
     shown = f"grep -aobiF -e {shlex.quote(canary)}" if canary else f"od -A d -t x1 -N {SHOWN}"
     # tail counts bytes from 1.

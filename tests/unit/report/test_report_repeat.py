@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import base64
+import bz2
+import gzip
 import json
+import lzma
+import os
 import shlex
 import shutil
 import sqlite3
 import subprocess
+import sys
+import zlib
 from array import array
+from collections.abc import Callable
 from pathlib import Path
 
+import cramjam
+import lz4.frame
 import pytest
 
 from harness.adapter import Layer
@@ -69,6 +78,28 @@ def test_sqlite3_counts_the_rows_that_the_scan_saw(tmp_path: Path, mode: str, ca
     assert [(each.form, each.count) for each in seen] == [("utf-8", 2)]
     assert run(tmp_path, repeat(layer, seen[0], canary, root.name)) == "2\n"
     link.close()
+
+
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "zlib": zlib.compress,
+    "gzip": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "lz4": lz4.frame.compress,
+    "zstd": lambda data: bytes(cramjam.zstd.compress(data)),
+    "snappy": lambda data: bytes(cramjam.snappy.compress(data)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("packing", PACKED)
+def test_what_was_packed_is_unpacked_and_shown(tmp_path: Path, packing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the Python that coldwarm is installed in."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    (tmp_path / "store.bin").write_bytes(b"head" + PACKED[packing](f"say {CANARY} ".encode() * 20))
+    found = scan(tmp_path, Layer("store", "store.bin", "file"), Needles({"x": CANARY})).sightings
+    seen = next(each for each in found if each.form == f"utf-8 in {packing}")
+    assert run(tmp_path, repeat(Layer("store", "store.bin", "file"), seen, CANARY)).count(CANARY) == 20
 
 
 def test_od_shows_the_numbers_of_a_vector(tmp_path: Path) -> None:

@@ -19,20 +19,8 @@ from harness.selftest import bounds, control_plays, job_checks, pool_baselines, 
 from harness.selftest.local import PaperWorkTrees
 from harness.selftest.proof import Count, ScenarioProof
 from harness.selftest.suite import ScenarioRow, SelfTest, judge
-from tasks import loader
+from tests.support.story_proofs import said, told
 from tests.unit.conftest import House
-
-
-def told(house: House, old: str = "", new: str = "") -> ScenarioProof:
-    """The story with one text in place of another, loaded."""
-    file = house.write(house.changed(old, new) if old else house.story)
-    ((scenario, repo),) = loader.load([file], house.fixtures, house.cache)
-    return ScenarioProof(file, scenario, repo)
-
-
-def said(story: ScenarioProof) -> str:
-    """What was found to be wrong, without the file."""
-    return "\n".join(str(breach).removeprefix(f"{story.file}: ") for breach in story.breaches)
 
 
 @pytest.fixture(scope="module")
