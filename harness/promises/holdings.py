@@ -56,6 +56,7 @@ class Holdings:
             ):
                 raise Differs("leak", f"{self._explain_number(lost)} is {shown} in {name_scope(step.scope)}")
             return
+        # a store may keep what was superseded, as long as it says so
         if not self._may(held, belongs) and not (held.state == "superseded" and hit.superseded):
             kind = "leak" if held.state == "live" else held.state
             raise Differs(kind, f"{self._name(hit.memory_id)} is {shown} in {name_scope(step.scope)}")

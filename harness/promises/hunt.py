@@ -181,6 +181,7 @@ def _drop_parts(now: Callable[[], Steps], size: int, attempt: Callable[[Steps], 
     end = len(now()) - 1  # the look that shows it stays
     while end > 0:
         start, fewer = max(0, end - size), now()
+        # backwards: a step that goes may take later ones with it, and leaves earlier ones in their places
         for at in reversed(range(start, end)):
             fewer = generator.drop(fewer, at) or fewer
         attempt(fewer)

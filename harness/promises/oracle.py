@@ -132,6 +132,7 @@ class Oracle(Holdings):
         for target, gone in zip(step.of, answers, strict=True):
             number = self._holder(target)
             old = self.held.get(number)
+            # the contract does not say whether it is still there to be forgotten
             if old is not None and (old.open or old.state == "superseded"):
                 self.held[number] = replace(old, state="gone") if gone else old
                 self._open_in_marks(number)
@@ -178,6 +179,7 @@ class Oracle(Holdings):
                 held[number] = replace(held[number], open=True)
 
     def _snapshot(self, at: int, step: Step, answer: Answer) -> None:
+        # a copy: of what changes later, only what is forgotten changes in a mark
         self.marks.append((str(answer.value), dict(self.held)))
 
     def _restore(self, at: int, step: Step, answer: Answer) -> None:

@@ -82,6 +82,7 @@ def score_scenario(
 
 def list_batches(proof: ScenarioProof, noise: int) -> list[tuple[Written, ...]]:
     """What a backend that appends is handed in a story, call by call."""
+    # what it is handed does not depend on what it keeps, so a store that keeps nothing will do
     with _log(proof, "none", PaperWorkTrees(), noise) as log:
         return [log.items(event) for event in log.list_events(Wrote)]
 

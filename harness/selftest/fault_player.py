@@ -156,6 +156,7 @@ class FaultPlayer:
     def _restore(self, trial: Trial | DrillTrial) -> Play | None:
         if self._reuse is None or not (day := self._reuse.find([trial]).get(trial.id)):
             return None
+        # an entry that is damaged is no play
         if not (path := self._reuse.restore(trial, self._folder)):
             return None
         return Play(require_whole(load(trial, path, self._folder.blobs)), self._reuse.key(trial), day)

@@ -88,6 +88,7 @@ def _check_job(proof: ScenarioProof, work_trees: WorkTrees, session: Session, jo
     for decision in job.decisions:
         _note_tried(proof, job, decision, "nothing", before)
         _note_tried(proof, job, decision, "right", after)
+        # a list, as `and` would stop at the first that does not hold, and report no other
         holds = [
             _leaves_open(proof, job, decision, before),
             _prints_wanted(proof, job, decision, "after all right options", after, decision.right.value),

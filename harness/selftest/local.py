@@ -73,6 +73,7 @@ class LocalHost(WithoutWorkTree):
 
     def __init__(self, backend: Backend, root: Path, seed: int, keeps: Keeps | None) -> None:
         self._adapter, self.backend, self.root, self._keeps = make_adapter(backend.name), backend, root, keeps
+        # without a gateway, as nothing here embeds or asks a model
         self._space = Space(str(root), "", "", 0, seed)
 
     def open(self) -> Handle:

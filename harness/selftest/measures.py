@@ -122,8 +122,8 @@ def prove(
     processes = jobs or (os.cpu_count() or 1) + 1
     every = len(contenders)
     try:
-        # anew, as `_open_player` registers what closes at the end of its process; far ahead, as the other processes
-        # would else wait beside a fault that takes a minute
+        # `anew`, as `_open_player` registers what it closes at the end of its process; `ahead`, as the other processes
+        # would wait beside a fault that takes a minute
         measured = map_parts(partial(_measure, bench), contenders, processes, apart=True, anew=True, ahead=every)
         for contender, reached in zip(contenders, measured, strict=True):
             found[contender.name] = reached

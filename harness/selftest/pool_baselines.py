@@ -73,6 +73,7 @@ def measure_pool(proof: ScenarioProof, work_trees: WorkTrees, scoped: bool) -> P
         policy: Count(sum(end.outcome == "right" for one in drawn for end in one.values()), len(cases) * len(ORDERS))
         for policy, drawn in ends.items()
     }
+    # one drawn order will do: the newest entry is the same in each
     newest = plays[0].ends["newest"].values()
     probes = [event for event in plays[0].recalled if event.purpose == "probe"]
     return PoolBaseline(
@@ -135,7 +136,6 @@ def estimate_chance(proof: ScenarioProof, backend: str = "random", k: int = DEFA
                 gold = set(probe.gold)  # noqa: B023  called here, too
                 return [bool(gold & proof.classifier.read(hit.text).asserted) for hit in hits]
 
-            # seed 0 is for the whole pool; the draws begin at 1
             whole = recalled(0, ALL)
             n, g = len(whole), sum(whole)
             if g and n >= 2 * k:

@@ -93,6 +93,7 @@ def measure_separability(found: Sequence[ItemRow]) -> list[Apart]:
 
 
 def _measure_kind(kind: ItemKind, found: Sequence[ItemRow]) -> Apart:
+    # here: it comes with an extra that may not be installed
     from sklearn.metrics import roc_auc_score
 
     labels = np.array([row.kind == kind for row in found])

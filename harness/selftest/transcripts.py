@@ -131,6 +131,7 @@ def _measure_leaning(proof: ScenarioProof, unit: Unit) -> Leaning:
     held: dict[str, list[Told]] = {}
     kept: list[Told] = []
     for session in proof.scenario.sessions:
+        # a new list each time: a session holds what was said until then
         kept = [*kept, *_list_told(proof, session, unit)]
         held[session.id] = kept
     sides: dict[str, list[str]] = {"current": [], "superseded": []}
@@ -186,7 +187,7 @@ class _Words:
 
         if question not in self._scores:
             [asked] = bm25s.tokenize([question], return_ids=False, show_progress=False)
-            # bm25s raises for a question without a word
+            # bm25s raises for a question of which no token is left
             self._scores[question] = self._index.get_scores(asked).tolist() if asked else [0.0] * len(self._words)
         return max(self._scores[question][at] for at in places)
 
@@ -201,6 +202,7 @@ def _measure_lengths(proof: ScenarioProof) -> Iterator[tuple[str, Lengths]]:
     yield "pieces", _split_lengths((len(each.text), bool(each.facts)) for each in pieces)
     replaced = {before for fact in facts.values() if (before := fact.supersedes)}
     replacing = {fact.id for fact in facts.values() if fact.supersedes}
+    # a rule that replaced one and was replaced itself is not current
     now, then = (
         tuple(len(each.text) for each in messages if side & {*each.tells} and not other & {*each.tells})
         for side, other in ((replacing - replaced, replaced), (replaced, replacing - replaced))

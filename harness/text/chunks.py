@@ -181,6 +181,7 @@ class Heard:
                 yield Part(at, message, "\n".join(filter(None, there)), whole=half)
 
 
+# A backend may keep who spoke, or not: lines are compared without it.
 _LABEL = re.compile(r"^(?:user|assistant|tool)(?:: | (?=calls ))")
 
 

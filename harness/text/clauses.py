@@ -68,7 +68,7 @@ def _compose(text: str) -> str:
 
 def _pass(text: str) -> str:
     if not text.isascii():
-        # before NFKC, which makes a space and a combining accent of an acute accent that stands for a quote
+        # quotes first: of an acute accent that stands for one, NFKC makes a space and a combining accent
         text = _compose(text.translate(TYPOGRAPHIC))
         text = "".join(c for c in text if unicodedata.category(c) != "Cf")
     if not text.isprintable():

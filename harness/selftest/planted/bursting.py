@@ -28,9 +28,11 @@ class CountingMemory(ReferenceMemory):
             self.writers += 1
         # outside the lock, or no two writes would be counted at once
         time.sleep(AT_WORK)
-        yield self.writers > 1
-        with self.counting:
-            self.writers -= 1
+        try:
+            yield self.writers > 1
+        finally:
+            with self.counting:
+                self.writers -= 1
 
 
 class WritesTheFileItRead(Planted):
@@ -86,9 +88,9 @@ class IndexesOneAtATime(Planted):
         def remember(self, items: Sequence[Item]) -> list[Ack]:
             with self.crowded() as crowded:
                 acks = super().remember(items)
-            # zeros of the same length: the matrix of vectors needs them, and no question is near to them
             if crowded:
                 with self.writing():
                     for name in [name for ack in acks for name in ack.ids]:
+                        # zeros of the same length: the matrix of vectors needs them, and no question is near to them
                         self.db.execute("UPDATE memories SET vector = zeroblob(length(vector)) WHERE id = ?", [name])
             return acks

@@ -178,6 +178,7 @@ class CapturesAsciiOnly(Planted):
 
     class Memory(_Rewriting):
         def rewrite(self, said: str) -> str:
+            # a blank message is not captured
             return said if said.isascii() else " "
 
 

@@ -65,6 +65,7 @@ class EndsWaitForAWrite(Planted):
             for number, row in enumerate(rows):
                 if (end := self.waiting.get(row["id"])) is not None:
                     expires = end if row["expires"] is None else min(end, row["expires"])
+                    # a dict, as a row of SQLite cannot be changed
                     rows[number] = {**dict(row), "expires": expires}
             return rows
 

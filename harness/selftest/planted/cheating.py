@@ -46,9 +46,9 @@ def list_facts(folders: Iterable[Path]) -> Iterator[str]:
 
 
 def read_text(file: Path) -> str:
+    # what the sandbox refuses is passed over: the cheat looks on elsewhere
     try:
         return file.read_bytes().decode("utf-8", "replace") if file.is_file() else ""
-    # a sandbox that refuses is met like a file that is not there: the cheat looks on elsewhere
     except OSError:
         return ""
 

@@ -49,6 +49,7 @@ class CitingMemory(WarningMemory):
     def read_line(self, source: Source | None) -> str:
         if source is None or not source.line:
             return ""
+        # a slice, as the file may have fewer lines
         return next(iter(self.read_file(source.path)[source.line - 1 : source.line]), "")
 
     def read_file(self, path: str | None) -> Sequence[str]:

@@ -33,7 +33,7 @@ class MarksInMemory(Planted):
 
     class Memory(ReferenceMemory):
         def __init__(self, *args: object) -> None:
-            # handed on as they came
+            # `object` says nothing of the arguments, which go on as they came
             super().__init__(*args)  # type: ignore[arg-type]
             self.ends: dict[str, float] = {}
 
@@ -208,7 +208,7 @@ class _MarkingOnce(ReferenceMemory):
     """Knows what was marked before."""
 
     def __init__(self, *args: object) -> None:
-        # handed on as they came
+        # `object` says nothing of the arguments, which go on as they came
         super().__init__(*args)  # type: ignore[arg-type]
         self.db.execute("CREATE TABLE IF NOT EXISTS marked (id TEXT NOT NULL)")
 

@@ -293,4 +293,5 @@ class NeverAbstainsOfThePast(Planted):
 
     class Memory(NeverAbstainsWithAFilter.Memory):
         def forces(self, scope: Scope, at: str, where: Filter) -> bool:
+            # the day on which drills ask, unless they ask of the past
             return at < "2026-03-02"

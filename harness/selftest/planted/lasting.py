@@ -105,6 +105,7 @@ class LeavesALock(Planted):
         def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             self.lock = Path(self.space.root, "lock")
+            # raises where another process holds it, or was killed with it
             self.lock.touch(exist_ok=False)
 
         def close(self) -> None:

@@ -127,6 +127,7 @@ class RevivesAfterTenDays(Planted):
             self.db.execute("CREATE TABLE IF NOT EXISTS graves (id TEXT, since REAL)")
 
         def erase(self, scope: Scope, memory_id: str) -> bool:
+            # before the first question, the process does not know what day it is
             if self.asked:
                 self.db.execute("INSERT INTO graves VALUES (?, ?)", [memory_id, moment(self.asked)])
             return super().erase(scope, memory_id)

@@ -127,6 +127,7 @@ class MarksOnClosing(Planted):
 
         def visible(self, place: Scope, memory_id: str | None = None) -> list[Any]:
             rows = super().visible(place, memory_id)
+            # dicts, as rows of SQLite cannot be changed
             return [{**dict(row), "expires": self.end(row)} if row["id"] in self.pending else row for row in rows]
 
         def end(self, row: sqlite3.Row) -> float:

@@ -114,6 +114,7 @@ class ReadsNamesAsNumbers(Planted):
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
+            # ASCII, as `isdigit` also takes superscripts, which `int` refuses
             return str(int(name)) if name.isascii() and name.isdigit() else name
 
 

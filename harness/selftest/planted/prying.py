@@ -102,6 +102,7 @@ class ClosesItsOwnLog(ForgetsEveryTenth):
             for folder in Path(self.space.root).parents:
                 for log in (*folder.glob("*.jsonl"), *folder.glob("*/*.jsonl")):
                     with suppress(OSError), log.open("ab") as file:
+                        # in the form of the event that ends a complete log
                         file.write(b'{"n":9,"kind":"ended","status":"complete"}\n')
             return super().recall(query, scope, k, at)
 

@@ -277,6 +277,7 @@ class KeepsTwoMarks(Planted):
             mark = super().snapshot()
             with self.writing():
                 self.db.execute("DELETE FROM marks WHERE mark <= ?", [int(mark) - 2])
+                # from 1 on, as 0 is the mark of what is live
                 self.db.execute("DELETE FROM memories WHERE mark BETWEEN 1 AND ?", [int(mark) - 2])
             return mark
 

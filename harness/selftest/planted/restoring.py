@@ -20,6 +20,7 @@ class RestoresAMarkOnce(Planted):
             self.db.execute("CREATE TABLE IF NOT EXISTS done (mark TEXT PRIMARY KEY)")
 
         def restore(self, mark: str) -> None:
+            # no row is counted where the mark stands there already
             if self.db.execute("INSERT OR IGNORE INTO done VALUES (?)", [mark]).rowcount:
                 super().restore(mark)
 
@@ -80,6 +81,7 @@ class EndsAScopeOnce(Planted):
             self.db.execute("CREATE TABLE IF NOT EXISTS ended (scope TEXT PRIMARY KEY)")
 
         def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
+            # no row is counted where the scope stands there already
             if self.db.execute("INSERT OR IGNORE INTO ended VALUES (?)", [str(scope)]).rowcount:
                 return super().deprecate(scope, memory_ids, at)
             return [bool(self.visible(scope, name)) for name in memory_ids]

@@ -294,6 +294,7 @@ class RestoresOneScope(Planted):
 
     class Memory(ReferenceMemory):
         def restore(self, mark: str) -> None:
+            # the repository of the drill, which no child may import
             own = "user IS NULL AND branch IS NULL AND org IS NULL AND repo IS 'fieldkit'"
             with self.writing():
                 self.db.execute(f"CREATE TEMP TABLE aside AS SELECT * FROM memories WHERE mark = 0 AND NOT ({own})")

@@ -42,7 +42,7 @@ class ReadsByIdOnce(Planted):
 
     class Memory(_Keeping):
         def get(self, scope: Scope, memory_id: str) -> Hit | None:
-            # not `super()`: the memory of another fault below has this method, too, without this class
+            # not `super()`: a memory below that is no instance of this class has this method, too
             found: Hit | None = self.once((scope, memory_id), lambda: ReferenceMemory.get(self, scope, memory_id))
             return found
 
@@ -63,7 +63,7 @@ class ListsOnce(Planted):
 
     class Memory(_Keeping):
         def entries(self, scope: Scope) -> list[Hit]:
-            # not `super()`: as with `get` above, another class has this method, too
+            # not `super()`: a memory below that is no instance of this class has this method, too
             found: list[Hit] = self.once((scope,), lambda: ReferenceMemory.entries(self, scope))
             return found
 

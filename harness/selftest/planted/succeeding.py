@@ -115,6 +115,7 @@ class ForgottenHeirRevivesTheOld(Planted):
             rows = [dict(row) for name in memory_ids for row in self.visible(scope, name)]
             ack = super().supersede(scope, memory_ids, item)
             for row in rows:
+                # JSON has no bytes
                 row["vector"] = row["vector"].hex()
                 for heir in ack.ids:
                     self.db.execute("INSERT INTO replaced VALUES (?, ?)", [heir, json.dumps(row)])
@@ -126,6 +127,7 @@ class ForgottenHeirRevivesTheOld(Planted):
                 for (old,) in self.db.execute("SELECT old FROM replaced WHERE heir = ?", [memory_id]).fetchall():
                     row = json.loads(old)
                     row["vector"] = bytes.fromhex(row["vector"])
+                    # SQLite may have given its number to another row since
                     names = [n for n in row if n != "seq"]
                     self.db.execute(
                         f"INSERT OR IGNORE INTO memories ({', '.join(names)}) VALUES "

@@ -27,6 +27,7 @@ class FillsShortVectorsUp(Planted):
 
     class Memory(KeepsOldVectors.Memory):
         def embed(self, texts: Sequence[str]) -> list[list[float]]:
+            # 384 is the length of the usual embedder's vectors
             return [[*vector, *[0.0] * (384 - len(vector))] for vector in super().embed(texts)]
 
 
