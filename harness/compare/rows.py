@@ -9,7 +9,7 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import fsum
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from harness import metrics
 from harness.compare import stats
@@ -117,7 +117,6 @@ def pool_cells(name: str, cells: Sequence[Cell]) -> Pooled:
         return ratio
     measured = {cell.id: m for cell in cells if isinstance(m := cell.measures.get(name), Measured)}
     missed = [m for cell in cells if isinstance(m := cell.measures.get(name), NotMeasured)]
-    words = Counter(m.status for m in missed)
     values = list(average_by_scenario(name, cells).values())
     counted = [m for m in measured.values() if m.hits is not None and m.of is not None]
     return Pooled(
@@ -127,13 +126,21 @@ def pool_cells(name: str, cells: Sequence[Cell]) -> Pooled:
         scenarios=len(values),
         at_least=any(m.known == "at-least" for m in measured.values()),
         interval=_find_interval(values, share=bool(counted)) if len(values) >= ENOUGH else None,
-        unsupported=words["unsupported"],
-        not_applicable=words["not-applicable"],
-        failed=words["failed"],
-        not_run=words["not-run"],
-        reasons=tuple(dict.fromkeys(m.reason for m in missed)),
+        **_count_missed(missed),
         cells=tuple(cell.id for cell in cells),
     )
+
+
+def _count_missed(missed: Sequence[NotMeasured], absent: int = 0) -> dict[str, Any]:
+    """How many cells have no number, by word, and why; of what is absent no log says why."""
+    words = Counter(each.status for each in missed)
+    return {
+        "unsupported": words["unsupported"],
+        "not_applicable": words["not-applicable"],
+        "failed": words["failed"],
+        "not_run": words["not-run"] + absent,
+        "reasons": tuple(dict.fromkeys(each.reason for each in missed)),
+    }
 
 
 def _divide_sums(top: str, bottom: str, cells: Sequence[Cell]) -> Pooled | None:
@@ -155,18 +162,13 @@ def _divide_sums(top: str, bottom: str, cells: Sequence[Cell]) -> Pooled | None:
     if not hits:
         return None
     bounds = stats.bound_ratio([a for a, _ in sums], [b for _, b in sums]) if len(sums) >= ENOUGH else None
-    words = Counter(each.status for each in missed)
     return Pooled(
         value=total / hits,
         of=int(hits),
         scenarios=len(sums),
         at_least=least,
         interval=Interval(low=bounds[0], high=bounds[1], method=METHOD) if bounds else None,
-        unsupported=words["unsupported"],
-        not_applicable=words["not-applicable"],
-        failed=words["failed"],
-        not_run=words["not-run"] + absent,
-        reasons=tuple(dict.fromkeys(each.reason for each in missed)),
+        **_count_missed(missed, absent),
         cells=tuple(cell.id for cell in cells),
     )
 

@@ -42,9 +42,7 @@ FEW = ("cross-repo", "preference", "stale-deploy-rule")
 program, and the chat reader is tried on all of them."""
 
 
-@pytest.fixture(
-    scope="module", params=[PROGRAMS[0], *(pytest.param(name, marks=pytest.mark.nightly) for name in PROGRAMS[1:])]
-)
+@pytest.fixture(scope="module", params=leave_to_night(PROGRAMS, len(PROGRAMS)))
 def agent(request: pytest.FixtureRequest, cache: Path) -> Iterator[Profile]:
     """An agent program that is installed here."""
     found = profile.read(request.param)
