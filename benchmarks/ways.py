@@ -27,14 +27,19 @@ def main() -> None:
 
 
 def tabulate(runs: Sequence[Results]) -> Table:
-    told = {_tell_conditions(results) for results in runs}
+    suites: dict[str, set[str]] = {}
+    for results in runs:
+        suites.setdefault(_name(results), set()).add(_tell_conditions(results))
     rows = sorted((row for results in runs for row in _list_rows(results)), key=lambda row: row[:2])
-    if len(told) > 1 or len({tuple(row[:3]) for row in rows}) < len(rows):
-        sys.exit(f"runs of one commit, alike and with other rows, make one table; these are: {'; '.join(sorted(told))}")
+    if any(len(told) > 1 for told in suites.values()) or len({tuple(row[:3]) for row in rows}) < len(rows):
+        played = "; ".join(f"{name}: {' or '.join(sorted(told))}" for name, told in sorted(suites.items()))
+        sys.exit(f"runs of a suite are of one commit, played alike and with other rows each; these are {played}")
+    played = "; ".join(f"{name}: {told.pop()}" for name, told in sorted(suites.items()))
     return {
         "title": "Ways of writing by ways of reading",
-        "conditions": f"{told.pop()}, scripted reader; right decisions by what the agent takes, a range is over the "
-        f"ways of reading. Without memory right: {'; '.join(dict.fromkeys(map(_tell_cold, runs)))}.",
+        "conditions": f"{played}. Scripted reader; "
+        "right decisions by what the agent takes, a range is over the ways of reading. "
+        f"Without memory right: {'; '.join(dict.fromkeys(map(_tell_cold, runs)))}.",
         "columns": ["suite", *policies.WAYS_HEADS],
         "rows": rows,
     }
