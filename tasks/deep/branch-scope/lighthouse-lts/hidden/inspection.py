@@ -12,7 +12,7 @@ def roll():
     seen = link.roll_call(port, [7, 8, 9])
     if {address: bool(state) for address, state in seen.items()} != {7: True, 8: False, 9: False} or seen[8] is not None:
         sys.exit(1)
-    say(one_wait(port), {wait: f"{wait} ms a lamp" for wait in (640, 275, 415, 1900, 2650)})
+    say(one_wait(port), {wait: f"{wait} ms a lamp" for wait in (640, 275, 415, 1900, 2650, 1000)})
 
 
 def hail():
