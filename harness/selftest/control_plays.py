@@ -189,16 +189,6 @@ def _describe_end(taken: DecisionEnd) -> str:
     return f"{taken.outcome} from {taken.origin}"
 
 
-def check_unaided(proof: ScenarioProof, cold: PlayedStory) -> None:
-    """Whoever knows nothing takes the naive way, or what the repository says: else a memory has nothing to prevent."""
-    for _, job, decision in list_decisions(proof):
-        if decision.in_code and decision.naive is None and cold.ends[None][job.id, decision.id].value is None:
-            proof.breach(
-                f"jobs.{job.id}.{decision.id}.naive", "is missing, and the repository tells no option: say what a "
-                "sensible engineer does who knows nothing; it may be a wrong option",
-            )  # fmt: skip
-
-
 def check_nothing(proof: ScenarioProof, work_trees: WorkTrees, cold: PlayedStory, backend: str = "none") -> Count:
     """Decisions that a memory without knowledge leaves as the cold arm takes them, under every read policy."""
     played, cases, good = play_scenario(proof, backend, work_trees), list(list_decisions(proof)), 0

@@ -90,6 +90,7 @@ def _check_job(proof: ScenarioProof, work_trees: WorkTrees, session: Session, jo
         _note_tried(proof, job, decision, "right", after)
         # a list, as `and` would stop at the first that does not hold, and report no other
         holds = [
+            _has_naive_way(proof, job, decision),
             _leaves_open(proof, job, decision, before),
             _prints_wanted(proof, job, decision, "after all right options", after, decision.right.value),
         ]
@@ -122,6 +123,17 @@ def _list_all_wrong(job: Job, right: Values) -> Iterator[tuple[str, Values]]:
             yield kind, {**right, **wrong}
     if naive := {each.id: each.naive.value for each in job.decisions if each.naive}:
         yield "naive", {**right, **naive}
+
+
+def _has_naive_way(proof: ScenarioProof, job: Job, decision: Decision) -> bool:
+    """Whether it is said how whoever knows nothing goes wrong: else a memory has nothing to prevent."""
+    if decision.in_code and decision.naive is None:
+        proof.breach(
+            f"jobs.{job.id}.{decision.id}.naive",
+            "is missing: say what a sensible engineer does who knows nothing; it may be a wrong option",
+        )
+        return False
+    return True
 
 
 def _leaves_open(proof: ScenarioProof, job: Job, decision: Decision, work: Work) -> bool:

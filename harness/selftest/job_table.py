@@ -13,10 +13,11 @@ from harness.selftest.control_plays import DecisionEnds
 from harness.selftest.proof import Tried
 
 SAYS = {None: "none", True: "pass", False: "fail"}
+TELLS = {"repo": "the repository tells it", "run": "a command tells it", "nowhere": "nothing tells it"}
 
 
 def show_ways(scenario: str, tried: Sequence[Tried], unaided: DecisionEnds, out: Console) -> None:
-    """One table a story; a decision that no naive way is written for shows what the repository tells instead."""
+    """One table a story; the last row of a decision says how it ends without a memory, whatever way is naive."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left", title=f"\n{scenario}: jobs")
     for head in ("decision", "way", "visible tests", "hidden tests see"):
         table.add_column(head, overflow="fold")
@@ -24,8 +25,7 @@ def show_ways(scenario: str, tried: Sequence[Tried], unaided: DecisionEnds, out:
     for (job, decision), end in unaided.items():
         ways = [each for each in tried if (each.job, each.decision) == (job, decision)]
         lines = [(each.way, SAYS[each.visible], each.seen or "nothing") for each in ways]
-        if not any("naive" in each.way for each in ways):
-            lines.append(("naive", "", f"as the repository says: {end.value} ({end.outcome})"))
+        lines.append(("cold", "", f"{end.value or 'nothing'} ({end.outcome}; {TELLS[end.origin]})"))
         for line in lines:
             name = f"{job}.{decision}"
             table.add_row(*(Text(make_plain(cell)) for cell in ("" if name == named else name, *line)))
