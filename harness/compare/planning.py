@@ -12,7 +12,7 @@ from harness import metrics
 from harness.compare import power, stats
 from harness.compare.cost_model import Cost
 from harness.compare.power import Pilot, PilotStory
-from harness.compare.rows import AGAINST_COLD, COLD, is_headline
+from harness.compare.rows import AGAINST_COLD, COLD, is_headline, is_headline_trial
 from harness.model.prices import Prices
 from harness.model.results import Comparison, Results
 from harness.model.trial import Measured
@@ -188,10 +188,8 @@ def spend(results: Results, rows: Sequence[Cost], side: Side, prices: Prices | N
         own = [
             each
             for each in rows
-            if (each.condition.backend or COLD) == name
-            and (name == COLD or (each.condition.write_policy, each.condition.noise)
-                 == (conditions.headline_write, conditions.headline_noise))
-        ]  # fmt: skip
+            if (each.condition.backend or COLD) == name and is_headline_trial(*each.condition[1:4], conditions)
+        ]
         played = {
             cell.trial for cell in results.cells if (cell.backend or COLD) == name and is_headline(cell, conditions)
         }

@@ -59,16 +59,15 @@ Tables: TypeAlias = Mapping[Way, Mapping[str, Values]]
 
 
 def is_headline(cell: Cell, conditions: Conditions) -> bool:
-    """Whether a cell counts for its row: one noise level, one way of writing and of reading. Controls with gold append,
-    and play without noise.
-    """
-    if cell.arm == "cold":
-        return True
-    played = cell.backend in GOLD or (cell.write_policy, cell.noise) == (
-        conditions.headline_write,
-        conditions.headline_noise,
-    )
-    return played and cell.read_policy == conditions.headline_read
+    """Whether a cell counts for its row: one noise level, one way of writing and of reading."""
+    played = is_headline_trial(cell.backend, cell.write_policy, cell.noise, conditions)
+    return played and (cell.arm == "cold" or cell.read_policy == conditions.headline_read)
+
+
+def is_headline_trial(backend: str | None, write: WritePolicy | None, noise: int, conditions: Conditions) -> bool:
+    """Whether a trial counts for its row: the cold arm writes nothing; controls with gold append, without noise."""
+    alone = backend is None or backend in GOLD
+    return alone or (write, noise) == (conditions.headline_write, conditions.headline_noise)
 
 
 def make_rows(cells: Sequence[Cell], opened: Iterable[Opened], conditions: Conditions) -> dict[str, Row]:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from harness import metrics
 from harness.compare.comparisons import compare_rows
-from harness.compare.rows import GOLD, list_ranked, make_contrasts, make_rows, tabulate
+from harness.compare.rows import is_headline_trial, list_ranked, make_contrasts, make_rows, tabulate
 from harness.compare.scoring import Frame, LogSummary, Part, Show, TranscriptSummary, score_part, show_nothing
 from harness.compare.twins import find_like_oracle, find_twins
 from harness.log.events import PROTOCOL
@@ -122,11 +122,7 @@ def _list_rows(file: RunFile, conditions: Conditions) -> frozenset[str]:
     return frozenset(
         trial.backend
         for trial in file.trials
-        if trial.backend
-        and (
-            trial.backend in GOLD
-            or (trial.write_policy, trial.noise) == (conditions.headline_write, conditions.headline_noise)
-        )
+        if trial.backend and is_headline_trial(trial.backend, trial.write_policy, trial.noise, conditions)
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from harness.compare import planning, power
 from harness.compare.cost_model import Condition, Cost, Spent
-from harness.compare.rows import COLD, Way
+from harness.compare.rows import COLD, GOLD, Way
 from harness.model.prices import Price, Prices
 from harness.model.results import Results
 from tests.support.made_results import HEADLINE, Said, play
@@ -83,3 +83,21 @@ def test_both_rows_are_paid_for_and_a_missing_price_is_no_zero() -> None:
     assert planning.spend(results, rows, side, table) == pytest.approx((2200, 2 * (0.01 + 0.01), 3.0))
     assert planning.spend(results, rows, side, None).money is None
     assert planning.spend(results, rows, side, table.model_copy(update={"models": {}})).money is None
+
+
+@pytest.mark.parametrize("gold", GOLD)
+def test_a_control_with_gold_is_paid_for_though_the_headline_has_noise(gold: str) -> None:
+    ways = {name: {HEADLINE: {"decisions_right": own}} for name, own in (("steady", STEADY), (gold, WILD))}
+    results = play(ways, cold={"decisions_right": COLD_SAID})
+    noisy = {"noise": 25, "write_policy": "curated"}
+    cells = [cell if cell.backend in (None, gold) else cell.model_copy(update=noisy) for cell in results.cells]
+    headline = {"headline_noise": 25, "headline_write": "curated"}
+    conditions = results.run.conditions.model_copy(update=headline)
+    run = results.run.model_copy(update={"conditions": conditions})
+    results = results.model_copy(update={"run": run, "cells": tuple(cells)})
+    rows = [
+        Cost(Condition("chat@m", "steady", "curated", 25), working=16.0),
+        Cost(Condition("chat@m", gold, "append", 0), working=8.0),
+    ]
+    side = planning.choose(results, "steady", gold, "decisions_right")
+    assert planning.spend(results, rows, side, None).seconds == 3.0
