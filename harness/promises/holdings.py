@@ -56,9 +56,10 @@ class Holdings:
             ):
                 raise Differs("leak", f"{self._explain_number(lost)} is {shown} in {name_scope(step.scope)}")
             return
-        # a store may keep what was superseded, as long as it says so
-        if not self._may(held, belongs) and not (held.state == "superseded" and hit.superseded):
-            kind = "leak" if held.state == "live" else held.state
+        # a store may keep what was superseded, as long as it says so, and only where it held
+        warned = held.state == "superseded" and hit.superseded
+        if not self._may(held, belongs) and not (warned and belongs(held)):
+            kind = "leak" if warned or held.state == "live" else held.state
             raise Differs(kind, f"{self._name(hit.memory_id)} is {shown} in {name_scope(step.scope)}")
         if held.state != "live" or held.open:
             return

@@ -109,6 +109,27 @@ class ListsByPattern(Shelf):
         ]
 
 
+class MarksTheSuperseded(Shelf):
+    """Keeps what was superseded, and says so wherever it comes back."""
+
+    def hit(self, name: str) -> Hit:
+        return replace(super().hit(name), superseded=f"over {name}" in self.rows or None)
+
+    def supersede(self, scope: Scope, names: Sequence[str], item: Item) -> Ack:
+        self.rows.update({f"over {name}": replace(item, scope=Scope(org="none")) for name in names})
+        return self.remember([item])[0]
+
+
+class LeaksTheSuperseded(MarksTheSuperseded):
+    def entries(self, scope: Scope) -> list[Hit]:
+        return [
+            self.hit(name) for name, item in self.rows.items() if item.scope == scope or f"over {name}" in self.rows
+        ]
+
+    def sees(self, name: str, scope: Scope) -> bool:
+        return super().sees(name, scope) or f"over {name}" in self.rows
+
+
 class AnswersAtRandom(Shelf):
     luck = random.Random(7)
 
@@ -261,6 +282,21 @@ def test_answers_that_were_recorded_are_judged_alike() -> None:
     assert played.differs is not None
     assert judge(BACKEND, played.steps, played.answers) == played.differs
     assert judge(BACKEND, steps, play(Shelf, steps).answers) is None
+
+
+@pytest.mark.parametrize(
+    "look",
+    [Step(op="entries", scope=OTHER), Step(op="get", scope=OTHER, of=(0,)), Step(op="recall", scope=OTHER, of=(0,))],
+    ids=lambda look: look.op,
+)
+def test_what_was_superseded_is_no_less_a_leak_for_saying_so(look: Step) -> None:
+    steps = (Step(op="remember", scope=API), Step(op="supersede", scope=API, of=(0,)), look)
+    assert play(MarksTheSuperseded, (*steps[:2], look.model_copy(update={"scope": API}))).differs is None
+    assert play(MarksTheSuperseded, steps).differs is None
+    differs = play(LeaksTheSuperseded, steps).differs
+    assert differs is not None
+    assert (differs.at, differs.kind) == (2, "leak")
+    assert differs.says.startswith("m1, which was superseded, is ")
 
 
 def test_a_seed_gives_the_same_sequences_everywhere() -> None:
