@@ -221,7 +221,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "memories changed once whose audit history still brings the text from before the change / memories changed "
         "once whose history was asked for",
         gone.history_tells,
-        version=1,
+        version=2,
         label="histories that tell the earlier text",
         otherwise="histories without the earlier text",
         column=columns.KEPT.at("fields"),

@@ -101,19 +101,20 @@ def history_tells(transcript: Transcript) -> Measure:
         for _, call in transcript.calls("update", "before")
         if len(call.about) > 1 and any(transcript.ids(call))
     }
-    told: dict[str, bool | None] = {}
-    lines: list[str] = []
+    answers: dict[str, dict[str, bool | None]] = {}
     for line, call in transcript.calls("history", "before"):
         name = call.about[0]
         if name in changed:
             texts = transcript.answer(call) or []
             # a changed text keeps its canary, so that the new one is ruled out by its words
             earlier = any(mark(pieces[name]) in text and changed[name] not in text for text in texts)
-            # of several ids, one whose history tells it is enough
-            told[name] = told.get(name) or (None if call.fault else earlier)
-            lines += [] if told[name] else [f"L{line}"]
-    good, unanswered = sum(found is True for found in told.values()), sum(found is None for found in told.values())
-    return proportion(good, len(told), lines, none="no memory has had two texts", unanswered=unanswered)
+            answers.setdefault(name, {})[f"L{line}"] = None if call.fault else earlier
+    # of several ids, one whose history tells it is enough, and a call that failed shows no absence
+    missed = [each for each in answers.values() if True not in each.values()]
+    lines = [line for each in missed for line in each]
+    unanswered = sum(None in each.values() for each in missed)
+    none = "no memory has had two texts"
+    return proportion(len(answers) - len(missed), len(answers), lines, none=none, unanswered=unanswered)
 
 
 def over_deletion(transcript: Transcript, role: str, needs: Sequence[str] = ()) -> Measure:

@@ -75,6 +75,11 @@ def _shows(view: DrillView, piece: Piece, there: Mapping[str, str]) -> bool:
 # --- recall -----------------------------------------------------------------------------------------------------------
 
 
+def _list_recalls(transcript: Transcript, step: str | None = None) -> list[tuple[int, Called]]:
+    """Filtered ones behind the others."""
+    return [*transcript.calls("recall", step), *transcript.calls("recall_where", step)]
+
+
 def _list_questions(transcript: Transcript, step: str) -> Iterator[tuple[int, Called, Piece]]:
     """The questions of a step about a memory that was acknowledged."""
     view = DrillView.of(transcript)
@@ -107,7 +112,7 @@ def found_within(
 
 def recalls_malformed(transcript: Transcript) -> Measure:
     ranked, of, bad = transcript.supports("ranked"), 0, []
-    for line, call in transcript.calls("recall"):
+    for line, call in _list_recalls(transcript):
         hits, k = transcript.hits(call), call.request["k"]
         breach = call.fault is not None and call.fault.kind == "breach"
         of += bool(hits) or breach
@@ -122,7 +127,7 @@ def scores_out_of_order(transcript: Transcript) -> Measure:
     if lacking is not None:
         return lacking
     of, bad = 0, []
-    for line, call in (*transcript.calls("recall"), *transcript.calls("recall_where")):
+    for line, call in _list_recalls(transcript):
         scores = [hit.score for hit in transcript.hits(call) if hit.score is not None]
         if len(scores) > 1:
             of += 1
@@ -138,8 +143,7 @@ def unknown_answered_with_silence(transcript: Transcript) -> Measure:
     known = {
         piece.name for _, call, piece in _list_questions(transcript, "asked") if view.rank(call, piece) is not None
     }
-    asked = [*transcript.calls("recall", "unknown"), *transcript.calls("recall_where", "unknown")]
-    cases = [(line, call) for line, call in asked if call.about[0] in known]
+    cases = [(line, call) for line, call in _list_recalls(transcript, "unknown") if call.about[0] in known]
     bad = [line for line, call in cases if call.fault is not None or transcript.hits(call)]
     unanswered = sum(call.fault is not None for _, call in cases)
     none = "no question that has an answer got it"
@@ -269,9 +273,9 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "recalls_malformed", DRILL, "lower", "proportion",
-        "recalls in breach of the contract, with more than k hits (if ranked) or with one id twice / recalls that "
-        "brought anything or were in breach; k is 1, the trial's, and 20",
-        recalls_malformed,
+        "recalls, filtered or not, in breach of the contract, with more than k hits (if ranked) or one id twice / "
+        "recalls with hits or in breach; k is 1, the trial's, and up to 40",
+        recalls_malformed, version=2,
         label="answers that break the contract", otherwise="answers that keep the contract",
         column=columns.FOUND.at("breach"),
     ),

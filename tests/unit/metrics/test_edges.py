@@ -104,6 +104,15 @@ def test_more_hits_than_were_asked_for_are_malformed_where_the_store_ranks(tmp_p
     assert counts(found) == (0, 2)
 
 
+def test_filtered_recalls_can_be_malformed_too(tmp_path: Path) -> None:
+    def filtered(*brought: str) -> Called:
+        return call("recall_where", ["a"], [told(each) for each in brought], "own", query="a", k=2, where={})
+
+    events = [stored("abcd", step="written"), filtered("a", "b"), filtered("a", "b", "c"), filtered("b", "b")]
+    found = judge(tmp_path, events, "answer")["recalls_malformed"]
+    assert (counts(found), found.receipts) == ((2, 3), ("L4", "L5"))
+
+
 def test_the_second_place_is_not_the_first(tmp_path: Path) -> None:
     events = [stored("abcd", step="written"), ask("a", "b", "a", step="own"), ask("b", "b", "a", step="own")]
     found = judge(tmp_path, events, "answer")

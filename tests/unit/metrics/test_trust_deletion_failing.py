@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from harness.log.transcript import Op
 from harness.model.backend import Fault
-from harness.model.trial import Measured
+from harness.model.trial import Measure, Measured
 from tests.support.deletion_drill import BYSTANDERS, EVERYTHING, FAULT, KEY, SOUGHT, Play, ready, reason
 from tests.support.measures import counts
 
@@ -78,3 +79,17 @@ def test_the_history_that_does_not_tell_the_earlier_text_is_shown(
     play = Play().stored().call("before", "update", ["key", "new-key"], {"ids": ["id-key"]})
     play.call("before", "history", ["key"], told)
     assert play.measures(tmp_path)[HISTORY].receipts == (play.line,) * receipts
+
+
+@pytest.mark.parametrize("ids", list(permutations([[KEY], [f"{KEY}, again"], None])))
+def test_of_several_ids_one_whose_history_tells_it_is_enough(tmp_path: Path, ids: Sequence[list[str] | None]) -> None:
+    def judge(name: str, answers: Sequence[list[str] | None]) -> Measure:
+        play = Play().stored().call("before", "update", ["key", "new-key"], {"ids": ["id-key", "id-rest"]})
+        for told in answers:
+            play.call("before", "history", ["key"], told, fault=FAULT if told is None else None)
+        return play.measures(tmp_path / name)[HISTORY]
+
+    found = judge("one tells it", ids)
+    assert (counts(found), found.receipts) == ((1, 1), ())
+    unknown = judge("one failed", [each for each in ids if each != [KEY]])
+    assert (unknown.status, len(unknown.receipts)) == ("failed", 2)
