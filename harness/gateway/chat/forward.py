@@ -202,26 +202,29 @@ class Forwarder:
 
     async def _read(self, response: httpx.Response, deadline: float) -> bytes:
         try:
-            return b"".join([part async for part in self._parts(response, deadline)])
+            unpacker = self._open_encoding(response)
+            found = b"".join([part async for part in self._parts(response, unpacker, deadline)])
         finally:
             await response.aclose()
+        if unpacker and unpacker.inside:
+            raise self._fault(502, "ended its answer early: the compressed data breaks off", "half_an_answer")
+        return found
 
     async def _lines(self, response: httpx.Response, deadline: float) -> AsyncIterator[bytes]:
         """Lines of an answer, split by line feed alone: what else Unicode takes for the end of a line may stand within
-        an answer.
+        an answer. Whether a stream is complete its lines say: not every server ends its compression.
         """
         rest = b""
-        async for part in self._parts(response, deadline):
+        async for part in self._parts(response, self._open_encoding(response), deadline):
             *lines, rest = (rest + part).split(b"\n")
             for line in lines:
                 yield line.rstrip(b"\r")
         yield rest
 
-    async def _parts(self, response: httpx.Response, deadline: float) -> AsyncIterator[bytes]:
+    async def _parts(self, response: httpx.Response, unpacker: _Gunzip | None, deadline: float) -> AsyncIterator[bytes]:
         import httpx
 
         parts, size = response.aiter_raw(), 0
-        unpacked = self._open_encoding(response.headers.get("content-encoding", "").strip().lower())
         while True:
             try:
                 async with asyncio.timeout_at(deadline):
@@ -234,8 +237,8 @@ class Forwarder:
             if part is None:
                 return
             try:
-                # one byte more than is allowed shows that there is more; 0 would be no limit to zlib
-                part = unpacked.decompress(part, _MOST - size + 1) if unpacked else part
+                # one byte more than is allowed shows that there is more
+                part = unpacker.decompress(part, _MOST - size + 1) if unpacker else part
             except zlib.error:
                 raise self._fault(502, "answered what is not compressed as it says", "upstream_error") from None
             size += len(part)
@@ -243,12 +246,13 @@ class Forwarder:
                 raise self._fault(502, f"answered more than {_MOST} bytes", "upstream_error")
             yield part
 
-    def _open_encoding(self, name: str) -> zlib._Decompress | None:
+    def _open_encoding(self, response: httpx.Response) -> _Gunzip | None:
         """Decodes as far as wanted: a library would decode all of a part, and what is encoded twice, twice."""
+        name = response.headers.get("content-encoding", "").strip().lower()
         if name in ("", "identity"):
             return None
         if name in ("gzip", "x-gzip"):
-            return zlib.decompressobj(zlib.MAX_WBITS | 16)
+            return _Gunzip()
         raise self._fault(
             502, f"answered in the encoding '{self._line(name)}', which was not asked for", "upstream_error"
         )
@@ -305,6 +309,35 @@ class Forwarder:
 
     def _line(self, text: str) -> str:
         return self._normaliser.redact(" ".join(text.split()))[:200]
+
+
+class _Gunzip:
+    """Unpacks gzip, whose data may be several members, one behind the other.
+
+    Attributes:
+        inside: A member has begun and not ended.
+    """
+
+    def __init__(self) -> None:
+        self.inside = False
+        self._member = _open_member()
+
+    def decompress(self, data: bytes, most: int) -> bytes:
+        """At most so many bytes, which are one or more. Raises zlib.error."""
+        found = b""
+        # 0 would be no limit to zlib
+        while data and len(found) < most:
+            found += self._member.decompress(data, most - len(found))
+            self.inside = not self._member.eof
+            if self.inside:
+                break
+            # members may be padded with zeros
+            data, self._member = self._member.unused_data.lstrip(b"\0"), _open_member()
+        return found
+
+
+def _open_member() -> zlib._Decompress:
+    return zlib.decompressobj(zlib.MAX_WBITS | 16)
 
 
 def explain_unreached(error: BaseException | None) -> str:

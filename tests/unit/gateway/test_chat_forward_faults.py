@@ -8,9 +8,9 @@ import json
 import time
 import tracemalloc
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from email.utils import formatdate
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -271,10 +271,39 @@ def test_an_answer_is_bounded_after_decoding(
     assert found in (502, status) and says in answer["error"]["message"]
 
 
-def test_an_answer_that_is_compressed_is_read(gateway: Gateway, meter: Meter, upstream: FakeUpstream) -> None:
-    body = gzip.compress(json.dumps(completion("fine")).encode())
-    upstream.deeds = [lambda handler: handler.answer(200, body, {"content-encoding": "gzip"})]
-    assert read_message(ask(gateway, ASKED)[1])["content"] == "fine"
+def _send_gzip(*bodies: bytes) -> list[Callable[[Handler], None]]:
+    return [partial(_answer_gzip, body) for body in bodies]
+
+
+def _answer_gzip(body: bytes, handler: Handler) -> None:
+    handler.answer(200, body, {"content-encoding": "gzip"})
+
+
+@pytest.mark.parametrize("cut", [0, 1, 20, -1])
+def test_an_answer_that_is_compressed_is_read(gateway: Gateway, meter: Meter, upstream: FakeUpstream, cut: int) -> None:
+    text = json.dumps(completion("fine")).encode()
+    whole, rest = gzip.compress(text[:cut]), gzip.compress(text[cut:])
+    upstream.deeds = _send_gzip(gzip.compress(text), whole + rest, whole + b"\0\0" + rest)
+    for _ in upstream.deeds[:]:
+        assert read_message(ask(gateway, ASKED)[1])["content"] == "fine"
+
+
+@pytest.mark.parametrize("left", [1, 30, -1])
+def test_a_compressed_answer_that_breaks_off_is_told_as_such(
+    gateway: Gateway, meter: Meter, upstream: FakeUpstream, left: int
+) -> None:
+    whole = gzip.compress(json.dumps(completion("fine")).encode())
+    upstream.deeds = _send_gzip(whole[:left], gzip.compress(b"") + whole[:left])
+    for _ in upstream.deeds[:]:
+        status, answer = ask(gateway, ASKED)
+        assert (status, answer["error"]["code"]) == (502, "half_an_answer")
+        assert answer["error"]["message"].endswith("ended its answer early: the compressed data breaks off")
+
+
+def test_what_stands_behind_a_compressed_answer_is_told(gateway: Gateway, meter: Meter, upstream: FakeUpstream) -> None:
+    upstream.deeds = _send_gzip(gzip.compress(json.dumps(completion("fine")).encode()) + b"and more")
+    status, answer = ask(gateway, ASKED)
+    assert status == 502 and "not compressed as it says" in answer["error"]["message"]
 
 
 def test_a_key_that_is_echoed_is_cut_out(gateway: Gateway, meter: Meter, upstream: FakeUpstream) -> None:
