@@ -112,9 +112,10 @@ class LanggraphMemory(BaseMemory):
         return [Ack((key,) if item.text.strip() else ()) for key, item in named]
 
     def _write(self, rows: Sequence[tuple[str, Item]]) -> None:
-        self.store.batch(
-            [self.base.PutOp(self.name(item.scope), key, self.value(item), index=self.fields) for key, item in rows]
-        )
+        self.store.batch([self._put(key, item) for key, item in rows])
+
+    def _put(self, key: str, item: Item) -> Any:
+        return self.base.PutOp(self.name(item.scope), key, self.value(item), index=self.fields)
 
     @staticmethod
     def value(item: Item) -> dict[str, Any]:
@@ -170,10 +171,12 @@ class LanggraphMemory(BaseMemory):
         row = self._find(scope, memory_id)
         if row is None or not item.text.strip():
             return Ack(())
+        written = [self._put(memory_id, item)]
         # a namespace is a part of the key: the value put elsewhere would be a second memory
         if row.namespace != self.name(item.scope):
-            self.store.delete(row.namespace, memory_id)
-        self._write([(memory_id, item)])
+            written.append(self.base.PutOp(row.namespace, memory_id, None))
+        # one transaction, in which texts are embedded first: a failure leaves the memory as it was
+        self.store.batch(written)
         return Ack((memory_id,))
 
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
