@@ -8,7 +8,7 @@ from sqlite3 import Row
 from typing import Any
 
 from harness.adapter import Ack, Item
-from harness.selftest.planted.base import Planted, ReferenceMemory
+from harness.selftest.planted.base import Planted, ReferenceMemory, drop
 
 ANYWHERE = "SELECT id, text FROM memories WHERE mark = 0"
 
@@ -85,7 +85,7 @@ class DropsRepeats(Planted):
             known = any(text == item.text for _, text in self.db.execute(ANYWHERE).fetchall())
             ack = super().add(item, vector)
             if known:
-                self.db.execute("DELETE FROM memories WHERE id = ? AND mark = 0", ack.ids)
+                drop(self, ack.ids)
             return ack
 
 
@@ -123,8 +123,7 @@ class StoresAPage(Planted):
     class Memory(ReferenceMemory):
         def remember(self, items: Sequence[Item]) -> list[Ack]:
             acks = super().remember(items)
-            for ack in acks[100:]:
-                self.db.execute("DELETE FROM memories WHERE id = ? AND mark = 0", ack.ids)
+            drop(self, [name for ack in acks[100:] for name in ack.ids])
             return acks
 
 
@@ -148,8 +147,7 @@ class LosesWhatStandsOnABorder(Planted):
     class Memory(ReferenceMemory):
         def remember(self, items: Sequence[Item]) -> list[Ack]:
             acks = super().remember(items)
-            for ack in acks[256::256]:
-                self.db.execute("DELETE FROM memories WHERE id = ? AND mark = 0", ack.ids)
+            drop(self, [name for ack in acks[256::256] for name in ack.ids])
             return acks
 
 
@@ -166,7 +164,7 @@ class _Swallowing(ReferenceMemory):
         rows = self.db.execute("SELECT * FROM memories WHERE mark = 0 AND text = ?", [item.text]).fetchall()
         ack = super().add(item, vector)
         if any(self.is_same(row, item) for row in rows):
-            self.db.execute("DELETE FROM memories WHERE id = ? AND mark = 0", ack.ids)
+            drop(self, ack.ids)
         return ack
 
 

@@ -17,9 +17,9 @@ class ForgetsTheNextForTwice(Planted):
 
     class Memory(ReferenceMemory):
         def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
-            asked = "SELECT id FROM memories WHERE mark = 0 AND seq > (SELECT seq FROM memories WHERE id = ?) LIMIT 1"
+            behind = "SELECT id FROM memories WHERE mark = 0 AND seq > (SELECT seq FROM memories WHERE id = ?)"
             for name in [name for name, times in Counter(memory_ids).items() if times > 1]:
-                for row in self.db.execute(asked, [name]).fetchall():
+                for row in self.db.execute(f"{behind} ORDER BY seq LIMIT 1", [name]).fetchall():
                     self.db.execute("DELETE FROM memories WHERE id = ?", [row["id"]])
             return super().forget(scope, memory_ids)
 

@@ -132,7 +132,6 @@ class FiltersTheDeleted(Planted):
             self.deleted: list[sqlite3.Row] = []
 
         def erase(self, scope: Scope, memory_id: str) -> bool:
-            self.filtered = False
             self.deleted += self.visible(scope, memory_id)
             return super().erase(scope, memory_id)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from harness.adapter import Ack, Hit, Item, Scope, Source
-from harness.selftest.planted.base import Planted, ReferenceMemory
+from harness.selftest.planted.base import Planted, ReferenceMemory, drop
 
 
 class ForgetsEveryTenth(Planted):
@@ -23,7 +23,7 @@ class ForgetsEveryTenth(Planted):
             self.heard += 1
             ack = super().add(item, vector)
             if self.heard % 10 == 0:
-                self.db.execute("DELETE FROM memories WHERE id = ? AND mark = 0", ack.ids)
+                drop(self, ack.ids)
             return ack
 
 
@@ -87,9 +87,7 @@ class StopsAtABlank(Planted):
         def remember(self, items: Sequence[Item]) -> list[Ack]:
             acks = super().remember(items)
             end = next((at for at, item in enumerate(items) if not item.text.strip()), len(items))
-            for ack in acks[end:]:
-                # the blank text itself has no id
-                self.db.executemany("DELETE FROM memories WHERE id = ?", [[name] for name in ack.ids])
+            drop(self, [name for ack in acks[end:] for name in ack.ids])
             return acks
 
 
@@ -292,7 +290,7 @@ class AcknowledgesLongDocuments(Planted):
         def add(self, item: Item, vector: bytes) -> Ack:
             ack = super().add(item, vector)
             if len(item.text.encode()) > 65_535:
-                self.db.execute("DELETE FROM memories WHERE id = ? AND mark = 0", ack.ids)
+                drop(self, ack.ids)
             return ack
 
 
@@ -309,8 +307,7 @@ class _StoresTwoThousandAtOnce(Planted):
             acks = super().remember(items)
             lost = acks[self.stored :] if len(items) >= self.limit else ()
             with self.writing():
-                names = [[name] for ack in lost for name in ack.ids]
-                self.db.executemany("DELETE FROM memories WHERE id = ? AND mark = 0", names)
+                drop(self, [name for ack in lost for name in ack.ids])
             return acks
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from harness.adapter import Ack, Hit, Item, Scope
-from harness.selftest.planted.base import Planted, ReferenceMemory
+from harness.selftest.planted.base import Planted, ReferenceMemory, drop
 
 # --- many at once -----------------------------------------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ class RefusesBeyondAThousand(Planted):
             ack = super().add(item, vector)
             (held,) = self.db.execute("SELECT count(*) FROM memories WHERE mark = 0").fetchone()
             if held > self.room:
-                self.db.execute("DELETE FROM memories WHERE id = ? AND mark = 0", ack.ids)
+                drop(self, ack.ids)
             return ack
 
 

@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from adapters.reference import ReferenceMemory
+from harness.adapter import Item, Scope, Space
 from harness.metrics.metric import cannot_tell
 from harness.metrics.trust import BY_CHANCE
 from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured
@@ -20,7 +21,8 @@ from harness.play.writing import WAYS
 from harness.selftest import allowed, faults, measures, measures_table
 from harness.selftest.fault_player import EVERY, STORY
 from harness.selftest.faults import FAULTS, FaultRow, Matrix, PlantedFault, find_move, judge, list_planted, renew
-from harness.selftest.planted.base import REFERENCE
+from harness.selftest.planted import alike, keeping
+from harness.selftest.planted.base import REFERENCE, Planted
 from harness.selftest.planted_ways import PlantedWay
 
 FAMILIES = {"kept": "keeping", "leaks": "isolation", "speed": "keeping"}
@@ -251,3 +253,22 @@ def test_a_fault_plays_what_must_flag_it_and_some_drills_beside() -> None:
         assert {measures.FAMILIES[name] for name in fault.must} <= drawn[fault.name] <= EVERY | {"promises"}
     beside = Counter(family for families in drawn.values() for family in families)
     assert all(beside[family] >= 15 for family in EVERY), beside
+
+
+@pytest.mark.parametrize(
+    ("fault", "before"),
+    [
+        (keeping.ForgetsEveryTenth, 9),
+        (keeping.StopsAtABlank, 0),
+        (keeping._StoresTwoThousandAtOnce, 2000),
+        (alike.StoresAPage, 100),
+        (alike.LosesWhatStandsOnABorder, 256),
+    ],
+)
+def test_a_fault_that_drops_memories_takes_a_blank_text(tmp_path: Path, fault: type[Planted], before: int) -> None:
+    """Which is acknowledged without an id: an error would be another fault than the one that is planted."""
+    memory = fault().open(Space(str(tmp_path), "", "", 0, 1))
+    items = [Item(f"Rule {number}", Scope("shop"), "2026-01-01T09:00:00Z", "project") for number in range(before)]
+    acks = memory.remember([*items, Item("\n", Scope("shop"), "2026-01-01T09:00:00Z", "project")])
+    assert [len(ack.ids) for ack in acks] == [*([1] * before), 0]
+    memory.close()
