@@ -11,6 +11,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import cramjam
@@ -178,6 +179,20 @@ _BROKEN = (
     zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, RuntimeError, MemoryError, cramjam.DecompressionError,
     zstd.ZstdError,
 )  # fmt: skip
+
+
+def unpack_value(value: bytes, form: str) -> bytes:
+    """What a value that is a stream or block of this form unpacks to, as far as it goes; nothing if it is none."""
+    start = _find_begin(value[:30], 0) or Start("deflate", 0, _make_bare)
+    if start.form != form:
+        return b"".join(data for name, data in unframed.unpack_blocks(value) if name == form)
+    unpacker, found = start.made(), bytearray()
+    with suppress(*_BROKEN):
+        for at in range(start.at, len(value), FIRST):
+            if unpacker.eof or len(found) > MOST:
+                break
+            found += unpacker.decompress(value[at : at + FIRST])
+    return bytes(found)
 
 
 def _find_begin(head: bytes, at: int) -> Start | None:

@@ -114,51 +114,76 @@ class Replay:
 
 
 def repeat(layer: Layer, sighting: Sighting, canary: str, store: str = ".") -> str:
-    """One line for a shell, with the store's folder at `store`.
+    """One line for a shell, with the store's folder at `store`; a comment that says why, where no command shows it.
 
-    Of a string every offset in the file, or the number of rows that hold it. Of a vector (`canary` does not matter) its
-    first bytes as numbers.
+    Of a string every offset in the file, or in what was unpacked, or the number of rows that hold it. Of a vector
+    (`canary` does not matter) its first bytes as numbers, or those of the stream that it was packed in.
     """
     file = str(PurePosixPath(store, make_visible(sighting.path, _MOST)))
     form, _, packing = sighting.form.partition(" in ")
-    if packing:
-        return _unpack(file, sighting.offset, packing, canary if form in encodings.TEXT else "")
-    if sighting.form in encodings.VECTOR:
-        kind = _NUMBERS.get(sighting.form, "c")
-        return f"od -A d -t {kind} -j {sighting.offset} -N {SHOWN} -- {shlex.quote(file)}"
-    needles = [needle for needle, form in encodings.encode_text(canary).items() if form == sighting.form]
     rows = _ROWS.fullmatch(sighting.place) if layer.format == "sqlite" else None
-    if rows and needles:
-        return _select(file, rows[1], rows[2], needles)
-    if form == "another case":
-        return f"grep -aobiF -e {shlex.quote(canary)} -- {shlex.quote(file)}"
-    pattern = "|".join("".join(f"\\x{byte:02x}" for byte in needle) for needle in needles)
+    if form in encodings.VECTOR:
+        # a vector in a row begins nowhere in the file if it is packed or spread over pages, as 0 says
+        if rows and (packing or not sighting.offset):
+            return "# no command: the vector is within a value of a row, and nowhere in one piece in the file"
+        if packing:
+            return f"{_unpack(file, sighting.offset, packing)} | od -A d -t x1 -N {SHOWN}"
+        kind = _NUMBERS.get(form, "c")
+        return f"od -A d -t {kind} -j {sighting.offset} -N {SHOWN} -- {shlex.quote(file)}"
+    if form == "trigrams":
+        return "# no command: rows of three characters, each a part of the text, add up to it"
+    needles = [needle for needle, each in encodings.encode_text(canary).items() if each == form]
+    grep = _grep(needles) if needles else f"grep -aobiF -e {shlex.quote(canary)}"
+    if packing:
+        unpacked = _unpack_rows(file, rows[1], rows[2], packing) if rows else _unpack(file, sighting.offset, packing)
+        return f"{unpacked} | {grep}"
+    return _select(file, rows[1], rows[2], needles) if rows and needles else f"{grep} -- {shlex.quote(file)}"
+
+
+def _grep(needles: list[bytes]) -> str:
     if all(re.fullmatch(rb"[ -~]+", needle) for needle in needles):
-        words = " ".join(f"-e {shlex.quote(needle.decode())}" for needle in needles)
-        return f"grep -aobF {words} -- {shlex.quote(file)}"
+        return f"grep -aobF {' '.join(f'-e {shlex.quote(needle.decode())}' for needle in needles)}"
+    pattern = "|".join("".join(f"\\x{byte:02x}" for byte in needle) for needle in needles)
     # In the C locale grep reads bytes, not characters.
-    return f"LC_ALL=C grep -aobP {shlex.quote(pattern)} -- {shlex.quote(file)}"
+    return f"LC_ALL=C grep -aobP {shlex.quote(pattern)}"
 
 
-def _unpack(file: str, offset: int, packing: str, canary: str) -> str:
-    """What a stream at an offset unpacks to, and whether the string stands in it."""
+def _unpack(file: str, offset: int, packing: str) -> str:
+    """What a stream at an offset unpacks to."""
     unpacker = _UNPACKERS.get(packing, _UNPACKERS["zlib"])
     script = f"import sys; sys.stdout.buffer.write({unpacker}.decompress(sys.stdin.buffer.read()))"
-    shown = f"grep -aobiF -e {shlex.quote(canary)}" if canary else f"od -A d -t x1 -N {SHOWN}"
     # tail counts bytes from 1.
-    return f"tail -c +{offset + 1} -- {shlex.quote(file)} | python3 -c {shlex.quote(script)} | {shown}"
+    return f"tail -c +{offset + 1} -- {shlex.quote(file)} | python3 -c {shlex.quote(script)}"
+
+
+def _unpack_rows(file: str, table: str, column: str, packing: str) -> str:
+    """What the values of a column unpack to, one after the other."""
+    script = (
+        "import sqlite3, sys; from harness.scan.packed import unpack_value; "
+        "rows = sqlite3.connect(sys.argv[1], uri=True).execute(sys.argv[2]); "
+        f"[sys.stdout.buffer.write(unpack_value(value or b'', {packing!r})) for (value,) in rows]"
+    )
+    select = f"SELECT CAST({_name(column)} AS BLOB) FROM {_name(table)}"  # noqa: S608  for a person to run
+    return shlex.join(["python3", "-c", script, _locate(file), select])
 
 
 def _select(file: str, table: str, column: str, needles: list[bytes]) -> str:
-    """The log beside a database belongs to its rows, so the file is read only, but not as if nothing lay beside it."""
-    # A plain name may be a word of SQL, such as `order`.
-    table, column = (make_visible(name if name.startswith('"') else f'"{name}"', _MOST) for name in (table, column))
     # `instr` compares bytes only if both are blobs.
-    where = " OR ".join(f"instr(CAST({column} AS BLOB), {_quote_literal(needle)})" for needle in needles)
-    select = f"SELECT count(*) FROM {table} WHERE {where}"  # noqa: S608  for a person to run
+    blob = f"CAST({_name(column)} AS BLOB)"
+    where = " OR ".join(f"instr({blob}, {_quote_literal(needle)})" for needle in needles)
+    select = f"SELECT count(*) FROM {_name(table)} WHERE {where}"  # noqa: S608  for a person to run
+    return shlex.join(["sqlite3", _locate(file), select])
+
+
+def _name(name: str) -> str:
+    # A plain name may be a word of SQL, such as `order`.
+    return make_visible(name if name.startswith('"') else f'"{name}"', _MOST)
+
+
+def _locate(file: str) -> str:
+    """The log beside a database belongs to its rows, so the file is read only, but not as if nothing lay beside it."""
     # These three are special in a URI of SQLite.
-    database = "file:" + "".join(f"%{ord(char):02x}" if char in "%?#" else char for char in file) + "?mode=ro"
-    return f"sqlite3 {shlex.quote(database)} {shlex.quote(select)}"
+    return "file:" + "".join(f"%{ord(char):02x}" if char in "%?#" else char for char in file) + "?mode=ro"
 
 
 def _quote_literal(needle: bytes) -> str:

@@ -16,14 +16,18 @@ import sys
 import zlib
 from array import array
 from collections.abc import Callable
+from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
 import cramjam
+import lz4.block
 import lz4.frame
 import pytest
 
 from harness.adapter import Layer
 from harness.log.folder import RunFile
+from harness.log.parts import Sighting
 from harness.model.drill import DrillTrial
 from harness.model.trial import SCRIPTED, Selection, Spec, Trial
 from harness.report.timeline.repeat import Replay, repeat
@@ -91,15 +95,84 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("packing", PACKED)
-def test_what_was_packed_is_unpacked_and_shown(tmp_path: Path, packing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the Python that coldwarm is installed in."""
+BARE: dict[str, Callable[[bytes], bytes]] = {
+    "deflate": lambda data: zlib.compress(data, wbits=-15),
+    "lz4": lz4.block.compress,
+    "snappy": lambda data: bytes(cramjam.snappy.compress_raw(data)),
+}
+"""Without a head of their own: values of rows alone are unpacked from them."""
+TEXTS = {"utf-8": CANARY.encode(), "utf-16": CANARY.encode("utf-16-be"), "base64": base64.b64encode(CANARY.encode())}
+
+
+@pytest.fixture
+def own_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Python that coldwarm is installed in."""
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    (tmp_path / "store.bin").write_bytes(b"head" + PACKED[packing](f"say {CANARY} ".encode() * 20))
-    found = scan(tmp_path, Layer("store", "store.bin", "file"), Needles({"x": CANARY})).sightings
-    seen = next(each for each in found if each.form == f"utf-8 in {packing}")
-    assert run(tmp_path, repeat(Layer("store", "store.bin", "file"), seen, CANARY)).count(CANARY) == 20
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("own_python")
+@pytest.mark.parametrize("form", TEXTS)
+@pytest.mark.parametrize("packing", PACKED)
+def test_what_was_packed_is_unpacked_and_shown(tmp_path: Path, packing: str, form: str) -> None:
+    (tmp_path / "store.bin").write_bytes(b"head" + PACKED[packing]((b"say " + TEXTS[form] + b"\n") * 20))
+    layer = Layer("store", "store.bin", "file")
+    seen = find_seen(tmp_path, layer, f"{form} in {packing}")
+    assert len(run(tmp_path, repeat(layer, seen, CANARY)).splitlines()) == 20
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("own_python")
+@pytest.mark.parametrize(
+    ("packing", "pack"), [*PACKED.items(), *BARE.items()], ids=[*PACKED, *(f"bare {name}" for name in BARE)]
+)
+def test_what_was_packed_in_rows_is_unpacked_and_shown(
+    tmp_path: Path, packing: str, pack: Callable[[bytes], bytes]
+) -> None:
+    """Also of a value that fills more than a page, beside values that are not packed."""
+    root = tmp_path / "a#b?c%20d"
+    root.mkdir()
+    with closing(sqlite3.connect(root / "x.db")) as link, link:
+        link.execute('create table "a.b\'""c" (id integer, "order" blob)')
+        long = b"".join(sha256(str(at).encode()).digest() for at in range(400))
+        values = [pack(TEXTS["utf-8"] + b" " * 40), pack(long + TEXTS["utf-8"] + long), b"else", None, "text", 5]
+        link.executemany('insert into "a.b\'""c" values (?, ?)', enumerate(values))
+    layer = Layer("db", "x.db", "sqlite")
+    seen = find_seen(root, layer, f"utf-8 in {packing}")
+    assert (seen.count, seen.place.startswith("rows")) == (2, True)
+    assert len(run(tmp_path, repeat(layer, seen, CANARY, root.name)).splitlines()) == 2
+
+
+def find_seen(root: Path, layer: Layer, form: str) -> Sighting:
+    found = scan(root, layer, Needles({"x": CANARY})).sightings
+    return next(each for each in found if each.form == form)
+
+
+@pytest.mark.parametrize("pack", [None, zlib.compress])
+def test_a_vector_that_lies_nowhere_in_one_piece_has_no_command_and_says_why(
+    tmp_path: Path, pack: Callable[[bytes], bytes] | None
+) -> None:
+    vector = array("f", [(-1) ** at * (1 + at / 8) for at in range(2000)]).tobytes()
+    with closing(sqlite3.connect(tmp_path / "x.db")) as link, link:
+        link.execute("create table t (vector blob)")
+        link.execute("insert into t values (?)", [pack(vector) if pack else vector])
+    layer = Layer("db", "x.db", "sqlite")
+    seen = [
+        each for each in scan(tmp_path, layer, Needles({}, {"v": vector})).sightings if each.place == "rows t.vector"
+    ]
+    commands = [repeat(layer, each, "") for each in seen]
+    assert commands and all(each.startswith("# no command: ") for each in commands)
+    assert run(tmp_path, commands[0]) == ""
+
+
+def test_a_text_that_rows_spell_has_no_command_and_says_why(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "x.db")) as link, link:
+        link.execute("create table grams (three text)")
+        link.executemany("insert into grams values (?)", [(CANARY[at : at + 3],) for at in range(len(CANARY) - 2)])
+    layer = Layer("db", "x.db", "sqlite")
+    command = repeat(layer, find_seen(tmp_path, layer, "trigrams"), CANARY)
+    assert command.startswith("# no command: ")
+    assert run(tmp_path, command) == ""
 
 
 def test_od_shows_the_numbers_of_a_vector(tmp_path: Path) -> None:
