@@ -59,6 +59,21 @@ def unheard() -> Iterator[None]:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  until the process ends
 
 
+@contextmanager
+def naming_run(folder: Folder) -> Iterator[None]:
+    """Where standard output takes nothing any more, whoever has waited for a run is told where it is."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename:
+            raise
+        why = shortage.explain_error(error) or error.strerror or error
+        say(f"standard output or a file: {why}; the run is kept, and shown by: coldwarm report {spell(folder.root)}")
+        if isinstance(error, BrokenPipeError):
+            raise  # to click, which knows that nothing can be written at the end either
+        sys.exit(COULD_NOT_RUN)
+
+
 def tell(line: object) -> None:
     """One line on standard output, as harmless as on standard error."""
     from harness.report.words import make_plain

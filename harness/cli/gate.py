@@ -13,6 +13,7 @@ from harness.cli.common import (
     COULD_NOT_RUN,
     FAILED,
     GOOD,
+    naming_run,
     open_run,
     open_terminal,
     report_run,
@@ -183,4 +184,6 @@ def merge(folders: tuple[Path, ...], gates: Path | None, baseline: Path | None, 
         regress.keep(folder, gates, baseline)
     except (FolderError, regress.RegressError) as error:
         stop(error)
-    sys.exit(report_run(folder))
+    with naming_run(folder):
+        code = report_run(folder)
+    sys.exit(code)

@@ -13,6 +13,7 @@ from harness import paths
 from harness.cli.common import (
     choose_exit_code,
     find_report_folder,
+    naming_run,
     open_run,
     report_run,
     score_run,
@@ -267,7 +268,9 @@ def run(browse: bool, **options: Any) -> None:
 
     folder = playing.play(**options)
     shown = {name: options[name] for name in ("quiet", "as_json", "jobs")}
-    sys.exit(report_run(folder, **shown, browse=browse))
+    with naming_run(folder):
+        code = report_run(folder, **shown, browse=browse)
+    sys.exit(code)
 
 
 @click.command()

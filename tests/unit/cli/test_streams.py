@@ -71,3 +71,16 @@ def test_what_an_encoding_lacks_is_printed_as_an_escape() -> None:
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run([sys.executable, "-c", program, "dash"], cwd=paths.ROOT, env=env, capture_output=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"1 \\u2013 2\n", b"")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("end", "why"), [(">/dev/full", "no room is left"), ("| true", "Broken pipe")])
+@pytest.mark.parametrize("quiet", ["-q --json", "-q"])
+def test_a_run_whose_end_cannot_be_printed_is_named(tmp_path: Path, end: str, why: str, quiet: str) -> None:
+    command = f'{{ "$0" -c "$1" run {quiet} -s forgotten-runbook -b none -n 0 -d none --out "$2"; echo $? >&2; }} {end}'
+    words = ["sh", "-c", command, sys.executable, MAIN, str(tmp_path)]
+    done = subprocess.run(words, cwd=paths.ROOT, capture_output=True, text=True, check=False)
+    said, code = done.stderr.splitlines()[-2:]
+    (run,) = (each for each in tmp_path.iterdir() if each.is_dir() and not each.is_symlink())
+    assert code == "3" and why in said and said.endswith(f"the run is kept, and shown by: coldwarm report {run}")
+    assert (run / "report.html").exists()
