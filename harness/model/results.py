@@ -290,6 +290,7 @@ class Against(Model):
     Attributes:
         digest: Of the baseline's content.
         versions: Backend -> its version then and now, None if it was not there, empty if none was recorded.
+        programs: The agent programs that did the jobs then and now, each with its release.
         differs: Conditions that are not the same, for which no story, and under most no drill, could be compared.
         retold: Scenarios whose story changed, and that are in no pair.
     """
@@ -301,8 +302,15 @@ class Against(Model):
     suite: Suite | None
     digest: str
     versions: Mapping[str, tuple[str | None, str | None]] = {}
+    programs: tuple[tuple[str, ...], tuple[str, ...]] = Field(((), ()), exclude_if=lambda sides: not any(sides))
     differs: tuple[str, ...] = ()
     retold: tuple[str, ...] = ()
+
+    @property
+    def moved_programs(self) -> tuple[str, ...]:
+        """Agent programs then and now, in words; empty: they are the same."""
+        then, now = self.programs
+        return () if then == now else (" and ".join(then) or "none recorded", " and ".join(now) or "none recorded")
 
 
 class Results(Model):

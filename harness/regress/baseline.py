@@ -97,6 +97,7 @@ class Baseline(Model):
     Attributes:
         contrasts: Of the measures that are shown by policy; none in a file of a coldwarm that did not keep them.
         definitions: Measure -> version of its formula.
+        programs: The agent programs that did the jobs, each with its release.
         digest: Of all the rest; empty if it was never saved.
     """
 
@@ -113,6 +114,7 @@ class Baseline(Model):
     rows: tuple[StoryRow, ...]
     trust: tuple[TrustRow, ...]
     contrasts: tuple[ContrastRow, ...] = Field((), exclude_if=lambda rows: not rows)  # so that old files keep theirs
+    programs: tuple[str, ...] = Field((), exclude_if=lambda programs: not programs)
     digest: str = ""
 
     def under(self, policies: Policies) -> Baseline:
@@ -185,6 +187,7 @@ def _make_rows(results: Results, conditions: Conditions) -> Baseline:
             if _has_direction(results, name)
         ),
         trust=(),
+        programs=results.run.programs,
     )
 
 

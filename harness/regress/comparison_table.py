@@ -30,6 +30,8 @@ def show(before: Against, now: str, changes: Sequence[Change], out: Console) -> 
 
     _say(out, f"coldwarm compare: {before.run} -> {now}", style="bold")
     _say(out, f"Backend versions: {', '.join(_list_versions(before)) or 'the same'}.")
+    if before.moved_programs:
+        _say(out, f"Agent programs: {' -> '.join(before.moved_programs)}.")
     for line in before.differs:
         _say(out, f"Not comparable: {line}.")
     if before.retold:

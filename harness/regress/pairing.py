@@ -35,6 +35,7 @@ def judge_comparability(old: Baseline, new: Baseline, *, across: bool = False) -
         versions={
             name: (versions[0].get(name), versions[1].get(name)) for name in sorted({*versions[0], *versions[1]})
         },
+        programs=(old.programs, new.programs),
         differs=tuple(_list_differences(old, new, across)),
         retold=tuple(sorted(_find_changed_stories(old, new))),
     )

@@ -113,3 +113,14 @@ def test_the_command_writes_the_page_and_ends_as_before(tmp_path: Path) -> None:
     again = tmp_path / "again.html"
     CliRunner().invoke(compare, [str(roots[0]), str(roots[1]), "--html", str(again)])
     assert again.read_bytes() == out.read_bytes()
+
+
+def test_the_release_of_an_agent_program_that_moved_is_told() -> None:
+    made = results({"x": {"recall": [GOOD] * 3}})
+    old, new = (
+        made.model_copy(update={"run": made.run.model_copy(update={"programs": (program,)})})
+        for program in ("codex 0.1", HOSTILE)
+    )
+    said = told(old, new)
+    assert "agent programs codex 0.1 then, a" in said and "\x1b" not in said
+    assert "agent programs" not in told(old, old)

@@ -74,3 +74,19 @@ def test_a_new_failure_of_a_drill_is_said_first_and_what_varies_says_why() -> No
 def test_a_version_that_nobody_recorded_is_never_the_same() -> None:
     old = results({"x": {"recall": [GOOD]}}, version="")
     assert "Backend versions: x not recorded -> not recorded." in printed(old, old)
+
+
+def played_by(*programs: str) -> Results:
+    made = results({"x": {"recall": [GOOD] * 12}}, version="1.0")
+    return made.model_copy(update={"run": made.run.model_copy(update={"programs": programs})})
+
+
+def test_the_release_of_an_agent_program_that_moved_is_told() -> None:
+    said = " ".join(printed(played_by("codex 0.1"), played_by("codex 0.2")).split())
+    assert "Backend versions: the same. Agent programs: codex 0.1 -> codex 0.2." in said
+    assert "Agent programs: none recorded -> codex 0.2." in printed(played_by(), played_by("codex 0.2"))
+    assert "Agent programs: codex 0.1 -> codex 0.1 and codex 0.2." in printed(
+        played_by("codex 0.1"), played_by("codex 0.1", "codex 0.2")
+    )
+    for same in ((), ("codex 0.2",)):
+        assert "Agent programs" not in printed(played_by(*same), played_by(*same))
