@@ -127,7 +127,7 @@ def _page(found: Found) -> Iterator[str]:
     raw, rest = 100 * dead / len(judged), 100 * dead / max(1, len(judged) - known)
     yield f"\nTogether {dead:,} of {len(judged):,} are told apart: {raw:.1f} % with equivalent ones as survivors,"
     yield f"{rest:.1f} % without those {known:,} that are listed with a reason."
-    yield f"{datetime.now(UTC):%Y-%m-%d}, {_versions()}"
+    yield f"Counted on {datetime.now(UTC):%Y-%m-%d} with {_versions()}"
 
 
 def _share(dead: int, of: int, part: bool) -> str:
@@ -167,10 +167,10 @@ measures by their tests.
 
 The job fails for a survivor that `benchmarks/mutants/survivors.toml` does not list with a reason, and for a listed
 one that is told apart now. A survivor with a reason changes nothing that is promised. The last column leaves these
-out; the fourth counts them as survivors. Where only a sample of a room was judged, its share has Wilson's interval at
-95 %. Tests were written in sight of survivors, so mutants that nobody has looked at may do worse: of 3,791 mutants of
-the measures that were judged first at `30c15a5`, 94.6 % were told apart, and six survivors showed a measure that gave
-a wrong figure.
+out; the fourth counts them as survivors. Where only a part of a room was judged, its share has Wilson's interval at
+95 %, as of a sample; lines that were written since the last run are not judged. Tests were written in sight of
+survivors, so mutants that nobody has looked at may do worse: of 3,791 mutants of the measures that were judged first
+at `30c15a5`, 94.6 % were told apart, and six survivors showed a measure that gave a wrong figure.
 
     python -m benchmarks.mutants ROOM --sample 50              # minutes
     python -m benchmarks.mutants ROOM --keep --more            # goes on where the last run was stopped
