@@ -33,6 +33,7 @@ from harness.backend.replies import (
     HITS,
     LAYERS,
     NOTHING,
+    NUMBER,
     OWES,
     SERVER,
     TEXT,
@@ -220,6 +221,10 @@ class RemoteMemory:
 
     def forget_scope(self, scope: Scope) -> None:
         self._call(NOTHING, "forget_scope", scope, items=self._pool)
+
+    def tell_time(self) -> float:
+        """What the clock of its process shows, in seconds of the epoch."""
+        return self._call(NUMBER, "now") or 0.0
 
     def snapshot(self) -> str:
         mark = self._must(TEXT, "snapshot", items=self._pool)

@@ -26,6 +26,7 @@ from harness.backend import staging
 from harness.machine import leftovers
 from harness.machine.containment import Ports, make_sandbox
 from harness.machine.sandbox import Sandbox
+from harness.machine.story_clock import SHARED, StoryClock
 
 NO_TELEMETRY = {"ANONYMIZED_TELEMETRY": "False", "DO_NOT_TRACK": "1", "ORT_DISABLE_TELEMETRY": "1"}
 """Variables that keep libraries and servers from reporting to their makers: of Chroma, of several, of ONNX Runtime."""
@@ -59,12 +60,18 @@ class Launcher(Protocol):
 
 
 def spawn(
-    adapter: str, descriptor: int, home: Path, output: int, ports: Ports, python: str = sys.executable
+    adapter: str,
+    descriptor: int,
+    home: Path,
+    output: int,
+    ports: Ports,
+    python: str = sys.executable,
+    clock: StoryClock | None = None,
 ) -> Running:
     """A new interpreter."""
     found = staging.find_modules(adapter, home.parent, python)
     command = [python, "-m", "harness.backend.worker", str(descriptor), adapter]
-    return _start(command, home, output, found.path, _contain(found.reads, home, ports))
+    return _start(command, home, output, found.path, _contain(found.reads, home, ports, clock), clock)
 
 
 def locate_work_tree(folder: Path) -> Path:
@@ -72,12 +79,20 @@ def locate_work_tree(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}-tree")
 
 
-def _contain(reads: tuple[str, ...], home: Path, ports: Ports) -> Sandbox:
-    return make_sandbox((*reads, str(locate_work_tree(home.parent))), (str(home.parent),), ports)
+def _contain(reads: tuple[str, ...], home: Path, ports: Ports, clock: StoryClock | None = None) -> Sandbox:
+    shown, scratch = ((str(clock.folder),), (SHARED,)) if clock else ((), ())
+    return make_sandbox(
+        (*reads, str(locate_work_tree(home.parent)), *shown), (str(home.parent),), ports, scratch=scratch
+    )
 
 
 def _start(
-    command: list[str], home: Path, output: int, path: tuple[str, ...], sandbox: Sandbox
+    command: list[str],
+    home: Path,
+    output: int,
+    path: tuple[str, ...],
+    sandbox: Sandbox,
+    clock: StoryClock | None = None,
 ) -> subprocess.Popen[bytes]:
     """The last two words of the command are the descriptor that it is given, and the adapter."""
     return subprocess.Popen(
@@ -90,6 +105,7 @@ def _start(
             **make_environment(home),
             "PYTHONPATH": os.pathsep.join(path),
             "COLDWARM_SANDBOX": json.dumps(vars(sandbox)),
+            **(clock.environment if clock else {}),
         },
         cwd=home,
         start_new_session=True,
@@ -133,11 +149,20 @@ class ForkServers:
         self._killed = False
 
     def launch(
-        self, adapter: str, descriptor: int, home: Path, output: int, ports: Ports, python: str = sys.executable
+        self,
+        adapter: str,
+        descriptor: int,
+        home: Path,
+        output: int,
+        ports: Ports,
+        python: str = sys.executable,
+        clock: StoryClock | None = None,
     ) -> Running:
-        parent = self._parent(adapter, ports, python) if self._home.parent in home.absolute().parents else None
+        # a clock is loaded as a program starts, and what is imported may look at it: such a child is spawned
+        forks = clock is None and self._home.parent in home.absolute().parents
+        parent = self._parent(adapter, ports, python) if forks else None
         born = parent.fork(descriptor, home, output, ports) if parent else None
-        running = born or spawn(adapter, descriptor, home, output, ports, python)
+        running = born or spawn(adapter, descriptor, home, output, ports, python, clock)
         with self._lock:
             self._running.add(running)
             if self._killed:

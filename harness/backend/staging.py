@@ -34,6 +34,7 @@ KNOWN = (
     "adapter/embeddings.py",
     "backend/__init__.py",
     "backend/raised.py",
+    "backend/startup.py",
     "backend/worker.py",
     "machine/__init__.py",
     "machine/crowds.py",

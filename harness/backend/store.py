@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -17,6 +18,7 @@ from harness.backend.client import Deadlines, MemoryFault, RemoteMemory
 from harness.backend.forkserver import Launcher, locate_work_tree, spawn
 from harness.backend.servers import Service
 from harness.backend.supervised import ServiceError
+from harness.machine.story_clock import StoryClock
 from harness.model.backend import Backend, EmbedderName, Fault
 
 ENDING = 0.2
@@ -57,6 +59,8 @@ class ChildStore:
     """How many calls under its key were left without vectors by us up to now."""
     endpoint: Callable[[float], str] = lambda _: ""
     """Why a call to the models under its key got no answer since a moment, by no doing of its own; empty: all did."""
+    clock: StoryClock | None = None
+    """What its processes take for now; None: the wall clock."""
     homes: Iterator[int] = field(default_factory=partial(count, 1))
 
     def open(self) -> RemoteMemory:
@@ -72,7 +76,20 @@ class ChildStore:
         except MemoryFault as error:
             raise client.excuse(error, self._outage(began)) from None
         memory.outage = self._outage
+        self._check_clock(memory)
         return memory
+
+    def set_clock(self, at: str) -> None:
+        """Its processes live at this time from here on, where they have a clock of the story's."""
+        if self.clock is not None:
+            self.clock.set(datetime.fromisoformat(at))
+
+    def _check_clock(self, memory: RemoteMemory) -> None:
+        """Raises MemoryFault: an interpreter may be linked so that nothing can be loaded before its libraries."""
+        if self.clock is not None and not self.clock.shows(memory.tell_time()):
+            memory.kill()
+            complaint = "its process shows another time than the story's: libfaketime does not reach it"
+            raise MemoryFault(Fault(kind="machine", op="open", message=complaint), alive=False)
 
     def beside(self, name: str) -> ChildStore:
         """An empty store of the same backend, in a folder of this name beside the store."""

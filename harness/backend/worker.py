@@ -44,7 +44,7 @@ from harness.adapter import (
     read_message,
     to_wire,
 )
-from harness.backend import raised
+from harness.backend import raised, startup
 from harness.machine.sandbox import Sandbox
 
 PDEATHSIG = 1
@@ -94,6 +94,7 @@ class Worker:
             "burst": self._burst,
             "serve": lambda gateway: self._adapter.serve(gateway),
             "program": self._write_program,
+            "now": time.time,
         }
 
     def answer(self, op: str, args: list[Any]) -> Any:
@@ -377,24 +378,10 @@ def _become_worker(env: Mapping[str, str], cwd: str, output: int) -> None:
     tempfile.tempdir = None  # an import may have asked for the parent's
 
 
-def forget_checkout() -> None:
-    """An editable installation leads there, whatever the module path says: its finders, hooks and places go."""
-    for finder in list(sys.meta_path):
-        name = str(getattr(finder, "__module__", ""))
-        with suppress(Exception):
-            if not name.startswith("_frozen_importlib") and finder.find_spec("harness", None) is not None:
-                sys.meta_path.remove(finder)
-                sys.path_hooks[:] = [hook for hook in sys.path_hooks if hook.__module__ != name]
-                sys.modules.pop(name)
-    ours = str(Path(__file__).parents[2])
-    sys.path[:] = [each for each in sys.path if each == ours or not Path(each, "harness", "adapter").exists()]
-    sys.path_importer_cache.clear()  # it remembers the finders that those hooks made
-
-
 if __name__ == "__main__":
-    forget_checkout()
+    startup.forget_checkout()
     forks = sys.argv[1] == "--fork"
-    Sandbox(**json.loads(os.environ.pop("COLDWARM_SANDBOX"))).enter(forks=forks)
+    startup.enter_sandbox(forks=forks)
     run = fork_on_request if forks else main
     run(int(sys.argv[-2]), sys.argv[-1])
     leave()

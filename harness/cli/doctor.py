@@ -20,7 +20,7 @@ from harness.cli import env
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.embedder import EmbedderError, Encoder, MissingEmbedderError, choose
 from harness.gateway.gateway import Gateway, GatewayError
-from harness.machine import bubblewrap, containment, extras, leftovers
+from harness.machine import bubblewrap, containment, extras, leftovers, story_clock
 from harness.model.trial import Spec
 from harness.play.readers.chat import UNCONTAINED
 
@@ -50,6 +50,7 @@ def examine(out: Path, specs: Sequence[Spec] = ()) -> Iterator[Examined]:
         yield _examine_package(package)
     yield Examined("backends", True, f"children are contained by: {containment.describe()} (docs/containment.md)")
     yield Examined("checks", True, bubblewrap.describe_containment())
+    yield _examine_clock()
     yield _examine_agents()
     yield _examine_folder("cache", paths.cache_root())
     yield _examine_folder("reports", out)
@@ -70,6 +71,12 @@ def examine(out: Path, specs: Sequence[Spec] = ()) -> Iterator[Examined]:
         yield from _examine_adapters(embedder, specs)
     except GatewayError as error:
         yield Examined("gateway", False, str(error))
+
+
+def _examine_clock() -> Examined:
+    """What `--clock story` needs."""
+    lack = story_clock.explain_missing()
+    return Examined("clock", True, lack or f"of a story: {story_clock.find_library()}", absent=bool(lack))
 
 
 def _examine_agents() -> Examined:

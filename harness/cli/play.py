@@ -44,6 +44,7 @@ from harness.model.trial import (
     MOST_ROUNDS,
     SCRIPTED,
     USUAL_WRITES,
+    Clock,
     DrillSize,
     Feed,
     WritePolicy,
@@ -59,7 +60,7 @@ GROUPS = {
     "What is played": (
         "backends", "scenarios", "split", "held_seed", "noise", "write", "seed", "seeds", "drilled", "drill_size",
         "reader", "writer", "model", "k", "budget", "undated",
-        "feed", "rounds",
+        "feed", "clock", "rounds",
     ),
     "Chat models": ("chat", "record", "chat_budget", "chat_cost", "chat_price", "prices", "yes"),
     "How it is played": ("jobs", "dask", "shard", "only", "call_seconds", "keep", "resume", "fresh"),
@@ -166,6 +167,14 @@ class SizeOfDrills(click.ParamType[DrillSize]):
     show_default=True,
     help="What a memory is told of a session: facts, a sentence each; sessions, all that was said, in pieces of ours; "
     "native, all that was said, captured in the backend's own way (both need --suite deep, or your own transcripts).",
+)
+@click.option(
+    "--clock",
+    type=click.Choice(get_args(Clock)),
+    default="wall",
+    show_default=True,
+    help="What a backend takes for now while a story is played: the time of the machine, or that of each session "
+    "(needs libfaketime).",
 )
 @click.option(
     "--drill",

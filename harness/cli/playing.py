@@ -21,7 +21,7 @@ from harness.cli.common import (
     say,
     stop,
 )
-from harness.cli.reading import choose_reader
+from harness.cli.reading import check_clock, choose_reader
 from harness.machine import documents
 from harness.model.trial import (
     DEFAULT_BACKENDS,
@@ -29,6 +29,7 @@ from harness.model.trial import (
     SECRET,
     USUAL_WRITES,
     Chat,
+    Clock,
     DrillSize,
     Feed,
     Selection,
@@ -101,6 +102,7 @@ def play(
         if shard and (gates or baseline):
             raise regress.RegressError("a shard is no run that gates could judge: give them to `coldwarm merge`")
         selection = _resume(folder, **options) if folder else select(**options)
+        check_clock(selection, here=dask is None)
         # Before anything is played: a gate on a misspelt row would only show at the end of a run.
         regress.check(gates, baseline, selection)
         table = read_prices(prices) if prices else None
@@ -117,7 +119,7 @@ def play(
         if baseline and extras.explain_missing(["scipy"]):
             stop(extras.explain_lack("scipy", "comparing drills with a baseline"), COULD_NOT_RUN)
         dealt = plan.Shard.parse(shard) if shard else None
-        planned = plan.list_trials(selection, [story for story, _ in stories])
+        planned = plan.list_trials(selection, [story for story, _ in stories], playables.apart)
         tested = plan.list_drills(selection, playables.playables, playables.taking_over)
         if lone := plan.explain_unplanned(selection, tested):
             raise ValueError(lone)
@@ -140,8 +142,7 @@ def play(
     played = runner.Runner(
         folder, selection, playables, command, stories, paths.cache_root(), listener,
         executor=executor, only=only, keep=keep, shard=dealt, chat=chat, budget=allowance, call_seconds=call_seconds,
-        allowed_faults=tolerated, trial_cache=TrialCache(paths.find_trials()), fresh=fresh,
-        prices=table,
+        allowed_faults=tolerated, trial_cache=TrialCache(paths.find_trials()), fresh=fresh, prices=table,
         suite=suite.identity([story for story, _ in stories], tasks, selection.split, selection.held_seed),
     )  # fmt: skip
     trouble = ""
@@ -280,6 +281,7 @@ def select(
     model: str,
     undated: bool,
     feed: Feed,
+    clock: Clock,
     rounds: int,
 ) -> Selection:
     """What these options of `run` ask for. Raises RegistryError and ValueError for what makes no sense."""
@@ -309,7 +311,7 @@ def select(
         budget=budget,
         seeds=tuple(range(1, seeds + 1)) if seeds else seed or (1,), drills=chosen, drill_size=drill_size,
         chat=_make_chat(chat, record), reader=label, writer=name_reader(writer, writing), undated=undated,
-        feed=feed, rounds=rounds,
+        feed=feed, clock=clock, rounds=rounds,
     )  # fmt: skip
 
 

@@ -1,9 +1,9 @@
-"""Who does the jobs of a run, as `--reader` and `--model` ask for it."""
+"""What is checked of a run before anything is played: who does its jobs (`--reader`, `--model`), and its clock."""
 
 from __future__ import annotations
 
 from harness.cli.common import COULD_NOT_RUN, say, stop
-from harness.model.trial import name_reader, split_reader
+from harness.model.trial import Selection, name_reader, split_reader
 
 
 def choose_reader(reader: str, model: str, chat: str | None, rounds: int) -> str:
@@ -33,3 +33,18 @@ def choose_reader(reader: str, model: str, chat: str | None, rounds: int) -> str
     if warning := readers.warn(label):
         say(warning)
     return label
+
+
+def check_clock(selection: Selection, *, here: bool) -> None:
+    """Ends the command if no child can have the clock of a story, where children are `here`.
+
+    Raises ValueError where no story is played.
+    """
+    from harness.machine import story_clock
+
+    if selection.clock == "wall":
+        return
+    if selection.scenarios == ("none",):
+        raise ValueError("--clock story is for stories, and -s none plays none")
+    if here and (lack := story_clock.explain_missing()):
+        stop(f"nothing was played: --clock story: {lack}", COULD_NOT_RUN)

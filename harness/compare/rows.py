@@ -18,7 +18,7 @@ from harness.metrics.metric import wilson
 from harness.model.backend import Backend
 from harness.model.cells import Cell
 from harness.model.results import Conditions, Contrast, Pooled, Row
-from harness.model.trial import Interval, Measured, NotMeasured, ReadPolicy, WritePolicy
+from harness.model.trial import Clock, Interval, Measured, NotMeasured, ReadPolicy, WritePolicy
 
 COLD = "cold"
 ENOUGH = 10
@@ -72,9 +72,11 @@ def is_headline_trial(backend: str | None, write: WritePolicy | None, noise: int
 
 def make_rows(cells: Sequence[Cell], opened: Iterable[Opened], conditions: Conditions) -> dict[str, Row]:
     cards, code = dict[str, Backend](), defaultdict[str, set[str]](set)
+    clocks = dict[str, Clock]()
     for each in opened:
         if each.trial.backend and each.backend:
             cards[each.trial.backend] = each.backend
+            clocks[each.trial.backend] = each.trial.clock
             if adapter := each.digests.get("adapter"):
                 code[each.trial.backend].add(adapter)
     groups: dict[str, list[Cell]] = defaultdict(list)
@@ -84,6 +86,7 @@ def make_rows(cells: Sequence[Cell], opened: Iterable[Opened], conditions: Condi
     return {
         name: Row(
             backend=cards.get(name),
+            clock=clocks.get(name, "wall"),
             code=tuple(sorted(code[name])),
             control=name == COLD or (name in cards and cards[name].control),
             measures={measure: pool_cells(measure, groups[name]) for measure in sorted(metrics.DEFINITIONS)},

@@ -161,6 +161,7 @@ def _read_conditions(file: RunFile) -> Conditions:
         undated=selection.undated,
         writer=selection.writer,
         feed=selection.feed,
+        clock=selection.clock,
         rounds=selection.rounds,
     )
 

@@ -29,9 +29,9 @@ Route = Literal["search", "forbidden", "entries", "get", "history"]
 RetiringRule = Literal["expired", "gone", "replaced"]
 """Why an agent takes a memory away that nobody asked it to delete: its lifetime has passed, the line that it cites is
 gone, or a new one says otherwise."""
-Retirement = Literal["forget", "deprecate", "expire"]
+Retirement = Literal["forget", "deprecate", "expire", "lapse"]
 """How: what is deprecated is marked as ended, and stays in the store. expire: by an update that tells the backend's own
-lifetime that it is over."""
+lifetime that it is over. lapse: by nothing, as the write has told when it is over, and the backend's clock is there."""
 RecallPurpose = Literal["probe", "lookup", "decision", "filtered", "correction"]
 """filtered: for a decision, asked once more with a filter. correction: for a decision of a job that is done again."""
 Phase = Literal["ingest", "probe", "job", "filtered", "erase"]
@@ -270,7 +270,7 @@ class Retired(Event):
 
     Attributes:
         names: Of what was written under these ids.
-        said: What the backend answered, one per id.
+        said: What the backend answered, one per id; of what lapses, to the write.
     """
 
     kind: Literal["retired"] = "retired"

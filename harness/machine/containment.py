@@ -18,10 +18,17 @@ Ports = tuple[int, ...] | None
 """Those that a child may connect to; None: all of them."""
 
 
-def make_sandbox(reads: tuple[str, ...], writes: tuple[str, ...], ports: Ports, *, forks: bool = False) -> Sandbox:
-    """Of a child; `forks`: of one from which others are forked."""
+def make_sandbox(
+    reads: tuple[str, ...],
+    writes: tuple[str, ...],
+    ports: Ports,
+    *,
+    forks: bool = False,
+    scratch: tuple[str, ...] = (),
+) -> Sandbox:
+    """Of a child; `forks`: of one from which others are forked. `scratch`: only where `has_namespaces`."""
     program = syscalls.compile_filter(datagrams=ports is None, forks=forks)
-    return Sandbox(reads, writes, ports, _list_covers(), program)
+    return Sandbox(reads, writes, ports, _list_covers(), program, scratch)
 
 
 @cache

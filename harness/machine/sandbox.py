@@ -51,6 +51,7 @@ class Sandbox:
         writes: What may be changed as well.
         ports: Those of this or any machine that may be connected to, None for all.
         covers: Folders that are empty, but for what is read or written below them.
+        scratch: Folders that are empty as well, and may be changed: nobody else sees what is there.
         filter: Of system calls, as base64 (harness/machine/syscalls.py); empty: none.
     """
 
@@ -59,6 +60,7 @@ class Sandbox:
     ports: tuple[int, ...] | None
     covers: tuple[str, ...] = ()
     filter: str = ""
+    scratch: tuple[str, ...] = ()
 
     def enter(self, *, forks: bool = False) -> None:
         """For this process and all that it starts, for good. Does nothing where Linux cannot; OSError if it refuses.
@@ -69,7 +71,7 @@ class Sandbox:
         if sys.platform == "linux":
             # before Landlock, which forbids mounts and the files of control groups
             crowds.enter()
-            namespaces.isolate(self.covers, (*SYSTEM, *self.reads, *self.writes))
+            namespaces.isolate((*self.covers, *self.scratch), (*SYSTEM, *self.reads, *self.writes))
             self._hold(forks=forks)
 
     def narrow(self) -> None:
@@ -104,7 +106,7 @@ class Sandbox:
         try:
             for paths, rights in (
                 ((*SYSTEM, *self.reads), read),
-                (self.writes, read | changed),
+                ((*self.writes, *self.scratch), read | changed),
                 (DEVICES, _READ_FILE | _WRITE_FILE),
             ):
                 for path in paths:

@@ -135,7 +135,7 @@ def _op(event: Event) -> str | None:
     if isinstance(event, Sought):
         return "recall" if event.route in ("search", "forbidden") else event.route
     if isinstance(event, Retired):
-        return "update" if event.op == "expire" else event.op
+        return {"expire": "update", "lapse": None}.get(event.op, event.op)
     if isinstance(event, Forgot):
         return "forget"
     named = ((Settled, "settle"), (Recalled, "recall"), (Listed, "entries"), (Changed, "entries"), (Metered, "usage"))

@@ -17,6 +17,7 @@ from harness.model.regression import Change, GateVerdict
 from harness.model.scenario import Kind
 from harness.model.trial import (
     SCRIPTED,
+    Clock,
     Definition,
     Feed,
     Interval,
@@ -66,9 +67,11 @@ class Row(Model):
 
     Attributes:
         code: Digests of its adapter's files, one unless they were edited while the run was played.
+        clock: What its processes took for now.
     """
 
     backend: Backend | None
+    clock: Clock = Field("wall", exclude_if=lambda clock: clock == "wall")
     code: tuple[str, ...] = Field((), exclude_if=lambda code: not code)
     control: bool
     measures: Mapping[str, Pooled]
@@ -193,6 +196,7 @@ class Conditions(Model):
     undated: bool = Field(False, exclude_if=lambda undated: not undated)
     writer: str = Field(SCRIPTED, exclude_if=lambda writer: writer == SCRIPTED)
     feed: Feed = Field("facts", exclude_if=lambda feed: feed == "facts")
+    clock: Clock = Field("wall", exclude_if=lambda clock: clock == "wall")
     rounds: int = Field(1, exclude_if=lambda rounds: rounds == 1)
 
 

@@ -41,6 +41,8 @@ all that was said, to be captured in the backend's own way (`observe`)."""
 FED: Mapping[Feed, str] = {
     "facts": "", "sessions": "fed with sessions", "native": "fed with sessions that each backend captures itself",
 }  # fmt: skip
+Clock = Literal["wall", "story"]
+"""What a backend's processes take for now: the time of the machine, or that of the session."""
 Arm = Literal["cold", "warm"]
 Split = Literal["all", "dev", "held"]
 SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
@@ -194,6 +196,7 @@ class Selection(Model):
     undated: bool = False
     """Every memory is written with the date of the story's first session: which of two rivals is newer is not told."""
     feed: Feed = "facts"
+    clock: Clock = Field("wall", exclude_if=lambda clock: clock == "wall")
     rounds: int = Field(1, ge=1, le=MOST_ROUNDS, exclude_if=lambda rounds: rounds == 1)
     """How often a reader may work at a job: after each round but the last it is told which checks fail."""
 
@@ -223,6 +226,7 @@ class Trial(Model):
     undated: bool = Field(False, exclude_if=lambda undated: not undated)
     writer: str = Field(SCRIPTED, exclude_if=lambda writer: writer == SCRIPTED)
     feed: Feed = Field("facts", exclude_if=lambda feed: feed == "facts")
+    clock: Clock = Field("wall", exclude_if=lambda clock: clock == "wall")
     rounds: int = Field(1, ge=1, le=MOST_ROUNDS, exclude_if=lambda rounds: rounds == 1)
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from harness.adapter import Server
@@ -14,7 +14,7 @@ from harness.gateway.embedder import choose
 from harness.machine import extras, leftovers
 from harness.model.backend import SOUND, Backend, FaultKind
 from harness.model.results import Unplayed
-from harness.model.trial import SCRIPTED, Selection, Spec, digest
+from harness.model.trial import SCRIPTED, Clock, Selection, Spec, digest
 from harness.play import controls
 
 DEADLINES = Deadlines()
@@ -41,6 +41,10 @@ class Playable:
     server: Server | None = None
     embeds: bool = False
     older: str = ""
+    hosted: bool = False
+    """Somebody, somewhere, keeps its memories."""
+    clock: Clock = "wall"
+    """What its processes take for now; a trial says so of a story, and no drill plays by another."""
 
     @property
     def served(self) -> bool:
@@ -56,6 +60,11 @@ class Backends:
     undescribed: Mapping[str, FaultKind] = field(default_factory=dict)
     """Those among them that could not even say what they are, and whose fault it is: most often something is not
     installed, or misspelt."""
+
+    @property
+    def apart(self) -> Collection[str]:
+        """Those whose memories lie in a server, ours or another's, which has the wall clock."""
+        return {label for label, playable in self.playables.items() if playable.served or playable.hosted}
 
     @property
     def taking_over(self) -> Mapping[str, str]:
@@ -122,6 +131,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
                 withheld,
                 description.server,
                 description.embeds,
+                hosted=bool(description.secrets),
             )
     return Backends(_chain_releases(playables), tuple(unplayed), undescribed)
 

@@ -10,14 +10,17 @@ from pathlib import Path
 
 from harness.adapter import Space
 from harness.backend import interpreters
-from harness.backend.client import Deadlines
+from harness.backend.client import Deadlines, MemoryFault
 from harness.backend.forkserver import ForkServers
 from harness.backend.server_pool import Services
 from harness.backend.store import ChildStore, OlderRelease
 from harness.gateway.alternate_embedders import SwitchedEmbedder
 from harness.gateway.gateway import Gateway
 from harness.gateway.meter import Meter
-from harness.model.backend import EmbedderName
+from harness.machine import leftovers, story_clock
+from harness.machine.story_clock import StoryClock
+from harness.model.backend import EmbedderName, Fault
+from harness.model.trial import Clock
 from harness.play.backends import Playable
 from harness.play.readers import AskModel
 
@@ -83,11 +86,11 @@ class Children:
         """
         reference, key, python = playable.entry.reference, folder.name, interpreters.find_interpreter(playable.spec)
         assert reference is not None
-        with self.services.lent(reference, python) as service:
+        with self.services.lent(reference, python) as service, _lend_clock(playable.clock, folder) as shown:
             # a server asks the gateway by a key of its own, whichever store it serves
             keys = (key, service.key) if service else (key,)
             meter = self.gateway.register(*keys)
-            launch = interpreters.make_launcher(playable.spec, self.fork_servers.launch)
+            launch = interpreters.make_launcher(playable.spec, partial(self.fork_servers.launch, clock=shown))
             root = folder / "store"
             space = Space(str(root), self.gateway.url, key, self.dims, seed, dict(playable.spec.settings))
             try:
@@ -104,6 +107,7 @@ class Children:
                         partial(self._switch, meter),
                         meter.unanswered,
                         partial(self._find_outage, meter),
+                        shown,
                     ),
                     meter,
                 )
@@ -135,3 +139,18 @@ class Children:
         """Ends every child and every call to a model: nobody waits for an answer that is not wanted."""
         self.fork_servers.kill()
         self.gateway.stop()
+
+
+@contextmanager
+def _lend_clock(clock: Clock, folder: Path) -> Iterator[StoryClock | None]:
+    """The clock of a store in this folder, beside it, where its processes can only read. Raises MemoryFault."""
+    if clock == "wall":
+        yield None
+        return
+    if lack := story_clock.explain_missing():
+        raise MemoryFault(Fault(kind="machine", op="open", message=f"the story's clock: {lack}"), alive=False)
+    shown = StoryClock(folder.with_name(f"{folder.name}-clock"))
+    try:
+        yield shown
+    finally:
+        leftovers.remove(shown.folder)

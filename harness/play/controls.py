@@ -13,7 +13,7 @@ from pathlib import Path
 from harness.adapter import CAPABILITIES, Ack, BaseMemory, Hit, Item, Layer, Scope, Usage
 from harness.model.backend import Backend, Declared
 from harness.model.scenario import Scenario
-from harness.play.store import InOnePage, WithoutWorkTree
+from harness.play.store import InOnePage, InThisProcess
 from harness.text.classify import Classifier
 
 KEPT = ("ranked", "abstains", "usage", "source", "created", "scope_org", "scope_repo", "scope_branch", "scope_user")
@@ -60,7 +60,7 @@ class GoldMemory(InOnePage, BaseMemory):
 
 
 @dataclass
-class GoldStore(WithoutWorkTree):
+class GoldStore(InThisProcess):
     """A control with gold: lives in this process, keeps nothing."""
 
     backend: Backend

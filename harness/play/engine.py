@@ -150,6 +150,7 @@ class Warm:
         batches = count()
         for session in self._scenario.sessions:
             yield Began(session=session.id, at=session.at, commit=session.commit)
+            memory_session.begin(session.at)
             if session is not self._scenario.sessions[0]:  # which it was opened in
                 _check_out(memory_session, session)
             memory_session.phase("ingest")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
@@ -51,9 +51,12 @@ class Shard(NamedTuple):
         return at % self.of == self.number - 1
 
 
-def list_trials(selection: Selection, scenarios: Sequence[Scenario]) -> list[Trial]:
+def list_trials(selection: Selection, scenarios: Sequence[Scenario], apart: Collection[str] = ()) -> list[Trial]:
     """Trials in the order of play: a scenario's cold arm and bounds first, then backend by backend, so that lines
     compare.
+
+    Args:
+        apart: Backends whose memories lie in a server: it has the wall clock, whatever a run asks for.
     """
     found = (
         Trial(
@@ -69,6 +72,7 @@ def list_trials(selection: Selection, scenarios: Sequence[Scenario]) -> list[Tri
             # Neither cold nor a control with gold is told anything.
             writer=SCRIPTED if backend in (None, *registry.ORACLES) else selection.writer,
             feed="facts" if backend in (None, *registry.ORACLES) else selection.feed,
+            clock="wall" if backend in (None, *registry.ORACLES, *apart) else selection.clock,
             rounds=selection.rounds,
         )
         for scenario in scenarios

@@ -112,9 +112,10 @@ class Runner:
     def _play(self) -> RunFile:
         settings = self._settings()
         self.folder.blobs.redactor = settings.redactor
+        scenarios = [story.scenario for story in settings.stories.values()]
         trials = [
             trial
-            for trial in plan.list_trials(self.selection, [story.scenario for story in settings.stories.values()])
+            for trial in plan.list_trials(self.selection, scenarios, self.backends.apart)
             if trial.backend is None or trial.backend in settings.playables
         ]
         drilled = plan.list_drills(self.selection, self._list_drilled(), self.backends.taking_over)

@@ -108,9 +108,16 @@ class MemorySession(StoreSession[Handle]):
         self._usage: Usage | None = None
         self._usage_fault: Fault | None = None
         self._resolved: set[tuple[Source, str]] = set()
+        self._at = part.scenario.sessions[0].at
 
     def open(self) -> None:
+        self.begin(self._at)
         must(self._enter)
+
+    def begin(self, at: datetime) -> None:
+        """A session at this time: the clock of a story shows it, but for writes and questions of another day."""
+        self._at = at
+        self.store.set_clock(at.isoformat())
 
     def close(self) -> None:
         must(self._leave)
@@ -120,8 +127,10 @@ class MemorySession(StoreSession[Handle]):
             self._meter.phase = name
 
     def _set_day(self, at: str) -> None:
-        """The day that models inside the backend are told."""
-        if self._meter is not None:
+        """What a backend takes for now: by the clock of the story, or else in the prompts of models inside it."""
+        if self.trial.clock == "story":
+            self.store.set_clock(at)
+        elif self._meter is not None:
             self._meter.day = date.fromisoformat(at[:10])
 
     def wrote(self) -> None:
@@ -181,6 +190,7 @@ class MemorySession(StoreSession[Handle]):
         query, scope, k, at = question.query, question.scope, self.trial.k, (question.day or session.at).isoformat()
         self._set_day(at)
         hits, fault, took = self.ask(partial(_recall, query, scope, k, at, question.where))
+        self.store.set_clock(self._at.isoformat())
         until = time.monotonic() + entries.OWN_SECONDS
         try:
             found, tokens = self._cutter.cut(hits or [], until)

@@ -61,12 +61,18 @@ class Store(Protocol[H_co]):
     def lend_work_tree(self, repo: str) -> Path:
         """The folder in which a backend that reads the work tree of this repository finds it."""
 
+    def set_clock(self, at: str) -> None:
+        """What its processes take for now, if theirs is the clock of the story."""
+
     def flush(self) -> None: ...
     def layers(self) -> list[Layer]: ...
 
 
-class WithoutWorkTree:
-    """A store in this process: no backend that reads a work tree lives there."""
+class InThisProcess:
+    """A store with our clock, in which no backend that reads a work tree lives."""
+
+    def set_clock(self, at: str) -> None:
+        """Nothing: it is the wall clock."""
 
     def lend_work_tree(self, repo: str) -> Path:
         raise NotImplementedError(repo)

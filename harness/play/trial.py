@@ -7,6 +7,7 @@ import platform
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import cast
@@ -180,7 +181,7 @@ def _open_home(
     if part.trial.backend is None:
         yield None, Meter()
         return
-    playable = _find_playable(part.trial, environment.settings)
+    playable = replace(_find_playable(part.trial, environment.settings), clock=part.trial.clock)
     if playable.entry.reference is None:
         gold = controls.list_wanted(playable.entry.name, part.scenario)
         yield GoldStore(playable.backend, lambda: controls.GoldMemory(gold, classifier)), Meter()

@@ -51,10 +51,11 @@ def _list_differences(old: Baseline, new: Baseline, across: bool) -> Iterator[st
         yield f"suite {then} then, {now} now: they have no story in common, so that none is compared"
 
 
-_USUAL = {"undated": False, "writer": SCRIPTED, "feed": "facts", "rounds": 1}
+_USUAL = {"undated": False, "writer": SCRIPTED, "feed": "facts", "clock": "wall", "rounds": 1}
 """What conditions leave out where it is so."""
 OF_STORIES = {
-    "budget", "feed", "reader", "rounds", "undated", "writer", "headline_noise", "headline_write", "headline_read",
+    "budget", "clock", "feed", "reader", "rounds", "undated", "writer", "headline_noise", "headline_write",
+    "headline_read",
 }  # fmt: skip
 """Conditions of which drills know nothing."""
 

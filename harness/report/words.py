@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
 from harness import metrics
+from harness.compare.rows import GOLD
 from harness.metrics import trust
 from harness.model.results import Pooled, Results, count_reused
 from harness.model.trial import FED, SCRIPTED, Definition, Interval
@@ -156,8 +157,18 @@ def describe_conditions(results: Results) -> str:
         f"{FED[conditions.feed]}{', ' if FED[conditions.feed] else ''}"
         f"embedder {conditions.embedder}, write {conditions.headline_write}, read {conditions.headline_read}, "
         f"noise {conditions.headline_noise} of {noise} played, seed {seeds}{UNDATED if conditions.undated else ''}"
+        f"{_describe_clock(results)}"
         f"{f', up to {conditions.rounds} rounds a job' if conditions.rounds > 1 else ''}.{contained}"
     )
+
+
+def _describe_clock(results: Results) -> str:
+    """Empty if all had the wall clock."""
+    if results.run.conditions.clock == "wall":
+        return ""
+    apart = [name for name, row in results.backends.items() if row.backend and row.clock == "wall" and name not in GOLD]
+    but = f" (the wall clock for {join_words(apart)}: a server keeps its memories)" if apart else ""
+    return f", the clock of the story{but}"
 
 
 def describe_reused(results: Results) -> str:

@@ -22,7 +22,7 @@ from harness.model.job import Job
 from harness.model.trial import Spec
 from harness.play import controls
 from harness.play.backends import Playable
-from harness.play.store import Handle, InOnePage, WithoutWorkTree
+from harness.play.store import Handle, InOnePage, InThisProcess
 from harness.play.trouble import AGAIN
 from harness.repo.checkout import Repo
 from harness.repo.checks import Work, WorkTrees
@@ -68,7 +68,7 @@ class _Local(InOnePage):
         self._memory.close()
 
 
-class LocalHost(WithoutWorkTree):
+class LocalHost(InThisProcess):
     """A space for one trial; what reopens is the store in `root`."""
 
     def __init__(self, backend: Backend, root: Path, seed: int, keeps: Keeps | None) -> None:

@@ -16,7 +16,7 @@ from harness.adapter import CAPABILITIES, FILTERS, Ack, BaseMemory, Hit, Item, L
 from harness.backend.client import MemoryFault
 from harness.gateway.embedder import Encoded
 from harness.model.backend import Backend, Declared, Fault, FaultKind
-from harness.play.store import InOnePage, WithoutWorkTree
+from harness.play.store import InOnePage, InThisProcess
 
 
 class FakeEmbedder:
@@ -149,7 +149,7 @@ class FakeMemory(InOnePage, BaseMemory):
         self.killed = True
 
 
-class FakeHost(WithoutWorkTree):
+class FakeHost(InThisProcess):
     """Where a fake memory lives: what it holds outlasts every open."""
 
     def __init__(

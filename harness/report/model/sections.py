@@ -20,7 +20,7 @@ from harness.model.backend import Backend, Declared
 from harness.model.cells import Cell
 from harness.model.prices import Prices
 from harness.model.results import Results
-from harness.model.trial import NEEDS, Measured, WritePolicy
+from harness.model.trial import NEEDS, Clock, Measured, WritePolicy
 from harness.report import words
 from harness.report.model import contrasts, table, ways
 from harness.report.model.table import Figure
@@ -183,7 +183,10 @@ Level = Literal["native", "emulated", "unsupported"]
 WAYS: Sequence[WritePolicy] = [way for way, needs in NEEDS.items() if needs]
 """Ways of writing that take more of a backend than to store and to find."""
 SUPPORT_HEADS = (*(ways.WRITE_LABELS[way] for way in WAYS), "filtered")
-BY_THE_CLOCK = "its own lifetime is told once it is over: it runs by the wall clock, and a story lies in the past"
+BY_THE_CLOCK: Mapping[Clock, str] = {
+    "wall": "its own lifetime is told once it is over: it runs by the wall clock, and a story lies in the past",
+    "story": "its own lifetime is told at the write, and runs by the clock of the story",
+}
 
 
 class Supported(NamedTuple):
@@ -199,20 +202,20 @@ def list_supported(results: Results) -> Iterator[tuple[str, list[Supported]]]:
         if backend := results.backends[name].backend:
             yield (
                 table.show_name(results, name),
-                [*(judge_write(backend, way) for way in WAYS), _judge_filter(backend)],
+                [*(judge_write(backend, way, results.backends[name].clock) for way in WAYS), _judge_filter(backend)],
             )
 
 
-def judge_write(backend: Backend, way: WritePolicy) -> Supported:
+def judge_write(backend: Backend, way: WritePolicy, clock: Clock) -> Supported:
     if not NEEDS[way]:
         return Supported("native", "")
     support = _join([(need, backend.find_support(need)) for need in NEEDS[way]])
     if way != "expire" or support.level == "unsupported":
         return support
     own = backend.find_support("expiry")
-    # The backend's own lifetime is set by an update once it is over, so both are needed.
-    if own.supported and backend.supports("update"):
-        return Supported("native", BY_THE_CLOCK)
+    # By the wall clock its own lifetime is set by an update once it is over, so both are needed.
+    if own.supported and (clock == "story" or backend.supports("update")):
+        return Supported("native", BY_THE_CLOCK[clock])
     return Supported("emulated", words.make_visible(f"the agent deletes; of its own lifetime: {own.note}", 200))
 
 

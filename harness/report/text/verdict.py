@@ -247,7 +247,9 @@ def _tell_support(results: Results, rows: Sequence[BoardRow], write: WritePolicy
     levels = dict[sections.Level, list[str]]()
     for row in rows:
         if backend := results.backends[row.key].backend:
-            levels.setdefault(sections.judge_write(backend, write).level, []).append(row.name)
+            levels.setdefault(sections.judge_write(backend, write, results.backends[row.key].clock).level, []).append(
+                row.name
+            )
     parts = [] if levels.get("native") else ["built into no backend"]
     for level, whose in SUPPORTED.items():
         names = levels.get(level, [])

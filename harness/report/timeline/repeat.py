@@ -77,6 +77,8 @@ class Replay:
             yield "--undated"
         if trial.feed != "facts":
             yield from ("--feed", trial.feed)
+        if trial.clock != "wall":
+            yield from ("--clock", trial.clock)
         if trial.rounds > 1:
             yield from ("--rounds", str(trial.rounds))
         (reader, reading), (writer, writing) = split_reader(trial.reader), split_reader(trial.writer)

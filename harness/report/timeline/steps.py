@@ -147,7 +147,9 @@ _WHY: Mapping[RetiringRule, str] = {
     "expired": "it has outlived its kind", "gone": "the line that it cites is gone",
     "replaced": "a new one says otherwise",
 }  # fmt: skip
-_HOW = {"forget": "deleted", "deprecate": "marked as ended", "expire": "told that it has expired"}
+_HOW = {"forget": "deleted", "deprecate": "marked as ended", "expire": "told that it has expired",
+    "lapse": "told at the write when it expires",
+}  # fmt: skip
 
 
 def tell_rules(record: Record, session: Session) -> Iterator[tuple[int, Node]]:

@@ -122,6 +122,33 @@ def test_an_undated_story_tells_one_date_and_is_another_trial(small: Stage, tmp_
     assert dated.id != log.trial.id and "undated" not in dated.model_dump(mode="json")
 
 
+class FakeClocked(FakeHost):
+    """Notes what its clock shows as one more call."""
+
+    def set_clock(self, at: str) -> None:
+        self.calls.append(("clock", (at,)))
+
+
+def test_each_call_is_made_at_the_time_that_it_tells_and_others_in_their_session(
+    real: list[Stage], tmp_path: Path
+) -> None:
+    stage, where = real[0], FakeClocked(tmp_path / "store")
+    log = stage.play(tmp_path, where, clock="story")
+    first, *coming = (session.at.isoformat() for session in stage.scenario.sessions)
+    current = now = first
+    assert where.calls[0] == ("clock", (first,)) and where.calls[1][0] == "open", "an SDK looks as it is opened"
+    for (op, args), after in pairwise([*where.calls, ("end", ())]):
+        if op == "clock":
+            now = str(args[0])
+            current = coming.pop(0) if coming and now == coming[0] else current
+        elif op == "recall":
+            assert args[3] == now
+            assert now == current or after == ("clock", (current,)), "a question about the past is over"
+        else:
+            assert now == current
+    assert any(event.day for event in log.list_events(Recalled)) and not coming
+
+
 def test_a_curator_writes_noise_and_remarks_first(small: Stage, tmp_path: Path) -> None:
     log = small.play(tmp_path, host(tmp_path), amount=40, write_policy="curated")
     for event in log.list_events(Wrote):

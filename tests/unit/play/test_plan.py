@@ -55,6 +55,17 @@ def test_every_scenario_and_every_seed_is_played() -> None:
     assert len({trial.id for trial in trials}) == len(trials) == 8 * len(STORIES)
 
 
+def test_the_clock_of_the_story_is_for_whose_memories_live_in_our_processes() -> None:
+    selection = Selection(backends=(Spec(adapter="notes"), Spec(adapter="letta")), noise=(0,), clock="story")
+    by_wall = plan.list_trials(selection.model_copy(update={"clock": "wall"}), STORIES[:1])
+    trials = plan.list_trials(selection, STORIES[:1], {"letta"})
+    assert {trial.backend for trial in trials if trial.clock == "story"} == {"notes"}
+    same = [trial.id for trial in trials if trial.backend != "notes"]
+    assert same == [trial.id for trial in by_wall if trial.backend != "notes"], "what has the wall clock is reused"
+    assert not {trial.id for trial in by_wall} & {trial.id for trial in trials if trial.backend == "notes"}
+    assert all("clock" not in trial.model_dump(mode="json") for trial in by_wall)
+
+
 def test_asking_for_a_control_with_gold_plays_it_once() -> None:
     assert rows(planned("oracle", "none", noise=(0,), writes=("append",))).count(("oracle", "append", 0)) == 1
 

@@ -64,9 +64,9 @@ def unsure(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     return Stage.of(scenario, repo)
 
 
-def play(stage: Stage, folder: Path, write: WritePolicy, **more: object) -> tuple[Log, FakeHost]:
+def play(stage: Stage, folder: Path, write: WritePolicy, clock: str = "wall", **more: object) -> tuple[Log, FakeHost]:
     where = FakeHost(folder / "store", **more)  # type: ignore[arg-type]
-    return stage.play(folder, where, write_policy=write), where
+    return stage.play(folder, where, write_policy=write, clock=clock), where
 
 
 def measure(log: Log) -> Measured | NotMeasured:
@@ -250,6 +250,24 @@ def test_a_backend_with_a_lifetime_is_told_when_it_is_over(small: Stage, tmp_pat
         at = next(each.at for each in small.scenario.sessions if each.id == event.session)
         assert datetime.fromisoformat(item.expires) <= at, "what is told is over"
     assert measure(log) == measure(deleted)
+
+
+def test_a_backend_with_the_clock_of_the_story_is_told_its_ends_at_the_write(small: Stage, tmp_path: Path) -> None:
+    (by_wall, _), (log, where) = (play(small, tmp_path / each, "expire", clock=each) for each in ("wall", "story"))
+    retired = log.list_events(Retired)
+    assert [(each.session, each.names) for each in retired] == [
+        (each.session, each.names) for each in by_wall.list_events(Retired)
+    ]
+    assert {(each.op, each.took, each.fault) for each in retired} == {("lapse", 0.0, None)}
+    assert not where.asked("update") and not where.asked("forget")
+    for event in log.list_events(Wrote):
+        for each in log.items(event):
+            lifetime, at = LIFETIMES[each.item.kind], datetime.fromisoformat(each.item.at)
+            assert each.item.expires == (None if lifetime is None else (at + lifetime).isoformat())
+    assert measure(log) == measure(by_wall) and not {call.op for call in of_trial(log)}
+    lacking, asked = play(small, tmp_path / "lacking", "expire", lacks=["expiry"], clock="story")
+    assert {each.op for each in lacking.list_events(Retired)} == {"forget"} and asked.asked("forget")
+    assert all(each.item.expires is None for event in lacking.list_events(Wrote) for each in lacking.items(event))
 
 
 def test_an_update_that_fails_is_told_as_one(small: Stage, tmp_path: Path) -> None:

@@ -144,6 +144,7 @@ def test_an_exact_number_that_became_a_lower_bound_is_gone_and_no_improvement() 
         ({"seeds": (1, 2)}, "seeds 1 then, 1, 2 now"),
         ({"chat": "a model"}, "chat nobody then, a model now"),
         ({"undated": True}, "undated False then, True now"),
+        ({"clock": "story"}, "clock wall then, story now"),
         ({"writer": "chat@m"}, "writer scripted then, chat@m now"),
     ],
 )

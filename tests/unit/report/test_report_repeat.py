@@ -207,6 +207,7 @@ SELECTIONS = [
     "-b mem0@2.0.4,python=3.12,store=faiss -d deletion --seed 4",
     "-b mine=my_store:MyStore -b my_store:Other -k 9 --budget 100 --seed 3 --undated",
     "-b bm25 --drill-size least --seeds 2",
+    "-b bm25 --clock story",
     "-b bm25 --reader choice --chat stand-in --seed 2",
     "-b bm25 --reader chat --model a-model --chat model",
     "-b chroma --writer chat --model a-model --chat recordings/of-one --undated",

@@ -97,6 +97,19 @@ def test_an_interval_keeps_every_digit_before_the_point(low: float, high: float,
     assert words.format_interval(Interval(low=low, high=high, method="any")) == shown
 
 
+def test_what_was_held_fixed_names_the_clock_of_the_story_and_who_has_the_wall_clock() -> None:
+    made = results({"x": {"recall": [(1, 2)]}, "y": {"recall": [(1, 2)]}})
+    assert "clock" not in words.describe_conditions(made)
+    made = results({"x": {"recall": [(1, 2)]}, "y": {"recall": [(1, 2)]}}, clock="story")
+    rows = {
+        name: row.model_copy(update={"clock": "story" if name == "x" else "wall"})
+        for name, row in made.backends.items()
+    }
+    assert words.describe_conditions(made.model_copy(update={"backends": rows})).partition(", the clock")[2] == (
+        " of the story (the wall clock for y: a server keeps its memories)."
+    )
+
+
 def test_what_was_held_fixed_names_the_release_of_an_agent_program() -> None:
     made = results({"x": {"recall": [(1, 2)]}}, reader="agent:codex@m")
     assert "reader agent:codex@m, " in words.describe_conditions(made)
