@@ -148,11 +148,13 @@ browser: .venv/.ready $(AXE)/.ready chromium
 	@echo "trying the report in a real browser (some four minutes on 2 cores)"
 	@COLDWARM_BROWSER=required $(BIN)/python -m pytest -q tests/browser
 
-# Where bubblewrap is, checks run without network and see their work tree only. Installed only if missing, and only as root.
+# Where bubblewrap is, checks run without network and see their work tree only; where libfaketime is, a story can be played by
+# its own clock. Installed only if missing, and only as root.
 contained:
-	@command -v bwrap >/dev/null || { \
-	  test "$$(id -u)" = 0 || { echo "to contain checks: apt-get install bubblewrap"; exit 3; }; \
-	  echo "installing bubblewrap"; apt-get -qq update && apt-get -qq install -y --no-install-recommends bubblewrap >/dev/null; }
+	@command -v bwrap >/dev/null && command -v faketime >/dev/null || { \
+	  test "$$(id -u)" = 0 || { echo "to contain checks, and to set clocks: apt-get install bubblewrap faketime"; exit 3; }; \
+	  echo "installing bubblewrap and faketime"; \
+	  apt-get -qq update && apt-get -qq install -y --no-install-recommends bubblewrap faketime >/dev/null; }
 
 selftest: .venv/.ready
 	@echo "proving every scenario of the suite, then every measure against planted faults (some 20 minutes on 2 cores,"
