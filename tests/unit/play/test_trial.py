@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from harness.adapter import Server
 from harness.backend import client
 from harness.backend.registry import ORACLES, AdapterEntry
 from harness.gateway.gateway import Gateway
@@ -22,7 +23,7 @@ from harness.model.backend import Backend
 from harness.model.drill import DrillTrial
 from harness.model.trial import Selection, Spec, Trial
 from harness.play import controls, noise, plan
-from harness.play.backends import Playable, describe_all
+from harness.play.backends import Backends, Playable, describe_all
 from harness.play.environment import Control, Environment, Settings
 from harness.play.executor import Threads
 from harness.play.plan import compute_identity as of_digests
@@ -148,6 +149,13 @@ def test_an_executor_that_is_told_to_stop_brings_no_trial_to_its_end(
     assert control.stopping and len(futures) == 2
     assert all(b'"closed"' not in path.read_bytes() and b'"ended"' not in path.read_bytes()
                for path in tmp_path.glob("*/*.jsonl"))  # fmt: skip
+
+
+def test_whose_memories_lie_in_a_server_is_apart(playables: dict[str, Playable]) -> None:
+    server = Server((), "", "SERVER_URL", "key", "get it")
+    ours = playables["notes"]
+    cast = {"notes": ours, "served": replace(ours, server=server), "hosted": replace(ours, hosted=True)}
+    assert Backends(cast).apart == {"served", "hosted"}
 
 
 def test_a_budget_that_is_used_up_stops_every_trial() -> None:
