@@ -15,6 +15,7 @@ from harness.model.facts import PATTERNS
 from harness.model.scenario import MINED, PINNED, SERIES, Pinned, Scenario
 from harness.repo.checkout import FixtureError, Repo, build
 from harness.repo.clone import Clone, locate
+from harness.repo.several import join
 from tasks import files, proofs, short
 from tasks.files import BrokenError
 
@@ -193,17 +194,24 @@ def _name_message(found: re.Match[str]) -> str:
 
 
 def _fixture(scenario: Scenario, file: Path, fixtures: Path, cache: Path) -> Repo:
-    """The repository in which a story plays: a series among the fixtures, or a pinned one from the file's folder on."""
+    """Where a story plays: in series among the fixtures, or in a pinned repository, from the file's folder on."""
     if isinstance(scenario.fixture, Pinned):
         location = locate(scenario.fixture.git, file.absolute().parent)
         return _build(Clone(location, scenario.fixture.commit), cache)
-    folder = fixtures / scenario.fixture
-    if not folder.is_dir():
+    folders = [_locate("fixture", scenario.fixture, fixtures)]
+    folders += [_locate("beside", each, fixtures) for each in scenario.beside]
+    parts = [_build(folder, cache) for folder in folders]
+    try:
+        return join(*parts)
+    except FixtureError as error:
+        raise BrokenError([f"beside: {error}"]) from None
+
+
+def _locate(key: str, name: str, fixtures: Path) -> Path:
+    if not (fixtures / name).is_dir():
         there = sorted(path.name for path in fixtures.glob("*/"))
-        raise BrokenError(
-            [f"fixture: unknown '{scenario.fixture}'; there are {', '.join(there) or 'none'} in {fixtures}"]
-        )
-    return _build(folder, cache)
+        raise BrokenError([f"{key}: unknown '{name}'; there are {', '.join(there) or 'none'} in {fixtures}"])
+    return fixtures / name
 
 
 def _build(origin: Path | Clone, cache: Path) -> Repo:

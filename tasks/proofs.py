@@ -59,6 +59,7 @@ def problems(scenario: Scenario, repo: Repo) -> Iterator[str]:
             yield from _check_told_only(scenario, fact, repo)
     for session, job in scenario.jobs():
         yield from _check_work(session, job, repo)
+    yield from _check_places(scenario, repo)
     yield from _leaks(scenario)
     yield from spoken.problems(scenario)
 
@@ -166,6 +167,14 @@ def _check_work(session: Session, job: Job, repo: Repo) -> Iterator[str]:
                 if (reason := _explain_uneditable(edit.path, edit.old, files, links)) is not None:
                     reasons.setdefault(f"{where}.{at}", reason)
         yield from (f"{where}: {reason}" for where, reason in reasons.items())
+
+
+def _check_places(scenario: Scenario, repo: Repo) -> Iterator[str]:
+    for session in scenario.sessions if scenario.beside else ():
+        played, place = repo.find(session.commit).name, scenario.place(session).repo
+        wanted = played if played in scenario.beside else scenario.scope.repo
+        if place != wanted:
+            yield f"sessions.{session.id}.scope: its repo is '{place}', but its commit is one of '{wanted}'"
 
 
 def _explain_uneditable(path: str, old: str | None, files: Mapping[str, str], links: frozenset[str]) -> str | None:

@@ -110,9 +110,11 @@ class ChildStore:
 
     def lend_work_tree(self, repo: str) -> Path:
         """The folder for the checkout of a repository; from the next opening on, the space names it."""
-        place = locate_work_tree(self.folder)
+        lent = self.space.work_trees
+        # numbered, as a name in a scope need not be one of a folder
+        place = Path(lent.get(repo) or locate_work_tree(self.folder) / str(len(lent)))
         place.mkdir(parents=True, exist_ok=True)  # else no process could be shown it
-        self.space = replace(self.space, work_trees={repo: str(place)})
+        self.space = replace(self.space, work_trees={**lent, repo: str(place)})
         return place
 
     def _serve(self, service: Service) -> None:

@@ -59,7 +59,7 @@ class Written:
 class Checked(Model):
     source: Source
     says: str | None = None
-    state: Literal["same", "moved", "renamed", "gone", "dangling"]
+    state: Literal["same", "moved", "renamed", "gone", "dangling", "elsewhere"]
     path: str | None = None
     line: int | None = None
     by: str | None = None

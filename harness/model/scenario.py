@@ -162,6 +162,7 @@ class Scenario(Model):
     """One scripted story. Commits are as the file names them until the loader has resolved them to hashes.
 
     Attributes:
+        beside: Further fixtures, in which sessions play as well: their commits are named "other/0007".
         others: What else is true of its repository, in sentences that tell none of its facts: noise takes them first.
         needs: Programs that its tests run, beside Python and git. Where one is not installed, the story is left out.
     """
@@ -174,6 +175,7 @@ class Scenario(Model):
     title: Line
     story: str
     fixture: Fixture
+    beside: tuple[Slug, ...] = Field((), exclude_if=lambda beside: not beside)
     scope: Scope
     facts: tuple[Fact, ...] = Field(min_length=1)
     sessions: tuple[Session, ...] = Field(min_length=1)
@@ -287,6 +289,7 @@ class Scenario(Model):
 
     def _problems(self) -> Iterator[str]:
         """Each breach names its key; the first one is raised."""
+        yield from self._fixture_problems()
         yield from self._find_repeated("facts", [fact.id for fact in self.facts])
         yield from self._find_repeated("sessions", [session.id for session in self.sessions])
         yield from self._find_repeated("probes", [step.id for _, step in self.probes()])
@@ -308,6 +311,11 @@ class Scenario(Model):
                 yield from self._remark_problems(f"sessions.{session.id}.remember", step)
         for session, job in self.jobs():
             yield from self._job_problems(session, job)
+
+    def _fixture_problems(self) -> Iterator[str]:
+        yield from self._find_repeated("beside", list(self.beside))
+        if self.beside and (isinstance(self.fixture, Pinned) or self.fixture in self.beside):
+            yield "beside: names further fixtures, beside one that is a folder of them"
 
     def _fact_problems(self, fact: Fact) -> Iterator[str]:
         before = self.by_id[fact.supersedes] if fact.supersedes else None

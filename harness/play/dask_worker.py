@@ -36,6 +36,7 @@ from harness.play.trial import load, play_trial
 from harness.play.trouble import ExecutorError
 from harness.repo.checkout import Repo, build
 from harness.repo.clone import Clone
+from harness.repo.several import join
 
 CODE = digest_code()[:12]
 """Of the sources that this process has imported, and not of what they were edited to since."""
@@ -87,7 +88,7 @@ class Sent:
     """
 
     settings: Settings
-    stories: tuple[tuple[Scenario, str], ...]
+    stories: tuple[tuple[Scenario, tuple[str, ...]], ...]
     fixtures: Mapping[str, tuple[Path | Clone, Mapping[str, bytes]]]
 
     @classmethod
@@ -95,8 +96,8 @@ class Sent:
         stories = settings.stories.values()
         return cls(
             replace(settings, stories={}),
-            tuple((each.scenario, each.repo.digest) for each in stories),
-            {each.repo.digest: (each.repo.origin, each.repo.patches) for each in stories},
+            tuple((each.scenario, tuple(part.digest for part in each.repo.parts)) for each in stories),
+            {part.digest: (part.origin, part.patches) for each in stories for part in each.repo.parts},
         )
 
     def unpack(self, root: Path) -> Settings:
@@ -109,7 +110,9 @@ class Sent:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(data)
             repos[digest] = build(origin if isinstance(origin, Clone) else folder, cache)
-        stories = {scenario.id: Story(scenario, repos[digest]) for scenario, digest in self.stories}
+        stories = {
+            scenario.id: Story(scenario, join(*map(repos.__getitem__, digests))) for scenario, digests in self.stories
+        }
         return replace(self.settings, root=root / "run", stories=stories, cache=cache)
 
 

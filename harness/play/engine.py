@@ -111,11 +111,17 @@ def play(
 
 
 def _check_out(memory_session: MemorySession, session: Session) -> None:
-    """Brings the work tree of a backend that reads one to where a session works, before any of its calls."""
-    if memory_session.supports("work_tree"):
-        repo = memory_session.tools.repo
-        tree = memory_session.store.lend_work_tree(memory_session.scenario.scope.repo or repo.name)
-        repo.check_out(session.commit, tree)
+    """Brings the work trees of a backend that reads them to where a session works, before any of its calls: of the
+    repository that it plays in to its commit, of those beside it to their newest one; the story's own stays."""
+    if not memory_session.supports("work_tree"):
+        return
+    repo, scenario = memory_session.tools.repo, memory_session.scenario
+    here = repo.find(session.commit)
+    for at, part in enumerate(repo.parts):
+        tree = memory_session.store.lend_work_tree(part.name if at else scenario.scope.repo or part.name)
+        commit = session.commit if part is here else part.find_newest(session.at) if at else None
+        if commit is not None:
+            part.check_out(commit, tree)
 
 
 def _explain_refusal(trial: Trial, backend: Backend) -> Fault | None:
@@ -332,8 +338,9 @@ def _work(
 ) -> Generator[Worked | Corrected, None, None]:
     """Has a job decided, round by round, and does it in a work tree of the session's commit, unless the reader did it
     in one."""
+    repo = tools.repo.find(session.commit)
     context = Context(
-        repo=tools.repo,
+        repo=repo,
         explorer=tools.explorer,
         classifier=tools.classifier,
         count=tools.count,
@@ -345,7 +352,7 @@ def _work(
         ask_model=tools.ask_model,
         remember=remember,
         rounds=part.trial.rounds,
-        try_out=lambda values: tools.work_trees.do(tools.repo, session.commit, job, values).ran,
+        try_out=lambda values: tools.work_trees.do(repo, session.commit, job, values).ran,
     )
     begun = time.monotonic()
     with closing(readers.play_rounds(tools.reader, job, context, ask)) as rounds:
@@ -353,7 +360,7 @@ def _work(
             values = {choice.decision: choice.value for choice in outcome.choices}
             # taken before the checks run, which is not the reader's work
             took = time.monotonic() - begun
-            done = outcome.work or tools.work_trees.do(tools.repo, session.commit, job, values)
+            done = outcome.work or tools.work_trees.do(repo, session.commit, job, values)
             told: dict[str, Any] = {
                 "job": job.id,
                 "session": session.id,

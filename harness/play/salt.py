@@ -21,8 +21,9 @@ _NAME = re.compile(r"(?<![\w./-])[a-z]{3,}(?:[-/][a-z]{2,})+(?![\w/-]|\.\w)")
 _LETTERS = "bcdfghjkmnpqrstvwxz"
 _SALTED = re.compile(rf"(?<![\w/-])([a-z]{{3,}}(?:[-/][a-z]{{2,}})+)-([{_LETTERS}]{{4}})(?![\w/-])", re.IGNORECASE)
 _KEPT = frozenset(
-    {"id", "kind", "by", "commit", "fixture", "fact", "facts", "gold", "supersedes", "asserts", "denies", "mentions",
-     "cites", "relevant", "source", "scope", "type", "do", "stratum", "verdict", "since", "until", "at", "schema"}
+    {"id", "kind", "by", "commit", "fixture", "beside", "fact", "facts", "gold", "supersedes", "asserts", "denies",
+     "mentions", "cites", "relevant", "source", "scope", "type", "do", "stratum", "verdict", "since", "until", "at",
+     "schema"}
 )  # fmt: skip
 """What names things of the story, and says nothing to anybody in it."""
 

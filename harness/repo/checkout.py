@@ -10,6 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 from threading import Lock, RLock
 from typing import Any
@@ -19,7 +20,18 @@ from filelock import FileLock
 from harness.machine import leftovers, shortage
 from harness.repo.clone import Clone, borrow, configure
 from harness.repo.history import History
-from harness.repo.series import FixtureError, Series, check_room, find_standing, make, read, reason, refuse, run_git
+from harness.repo.series import (
+    MAIN,
+    FixtureError,
+    Series,
+    check_room,
+    find_standing,
+    make,
+    read,
+    reason,
+    refuse,
+    run_git,
+)
 from harness.repo.traces import Trace, Tracer
 
 __all__ = ["FixtureError", "Repo", "build"]
@@ -65,6 +77,24 @@ class Repo:
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process builds it from the same patches, or finds it built."""
         return build, (self.origin, self.path.parent)
+
+    @property
+    def parts(self) -> Sequence[Repo]:
+        """The fixtures that it is made of: itself, but for `Repos`, the story's own first."""
+        return (self,)
+
+    def find(self, commit: str) -> Repo:
+        """The fixture whose commit it is: what somebody who works there can see."""
+        return self
+
+    def knows(self, commit: str) -> bool:
+        # backends cite what they like, also what cannot be hashed
+        return isinstance(commit, str) and commit in self.history.parents
+
+    def find_newest(self, at: datetime) -> str | None:
+        """The commit at which main was at a time; None: there was none yet."""
+        listed = self._ask("rev-list", "-1", "--first-parent", f"--before={at.isoformat()}", f"refs/heads/{MAIN}")
+        return listed.decode("ascii").strip() or None
 
     @property
     def commits(self) -> tuple[str, ...]:

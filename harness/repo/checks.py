@@ -54,6 +54,7 @@ class WorkTrees:
         Args:
             visible: The tests that the repository has are run as well, before the checks.
         """
+        repo = repo.find(commit)
         key = digest([repo.digest, commit, job.model_dump(mode="json"), dict(values), visible])
         with self._lock:
             first = key not in self._done
@@ -71,6 +72,7 @@ class WorkTrees:
 
 def repeat(repo: Repo, commit: str, job: Job, values: Mapping[str, str | None], times: int) -> list[tuple[Check, ...]]:
     """Does a job once, and runs all of its checks over and over in that work tree."""
+    repo = repo.find(commit)
     with repo.worktree(commit) as tree:
         _edit(tree, job, values)
         before = wrap(tree, repo)

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from harness.repo.history import History
 
-State = Literal["same", "moved", "renamed", "gone", "dangling"]
+State = Literal["same", "moved", "renamed", "gone", "dangling", "elsewhere"]
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,9 @@ class Trace:
 
     same: the path still says it at that line. renamed: the file was renamed, and the new one says it. moved: it
     stands at another line of the path, or in a file that is not its rename. gone: it stands nowhere. dangling: the
-    cited commit never said it. `by` is the first commit after the cited one at which it stood nowhere (gone), or
-    no longer stood where it was cited (moved, renamed); None if the head does not descend from the cited commit.
+    cited commit never said it. elsewhere: it said it, in another repository than the head's. `by` is the first commit
+    after the cited one at which it stood nowhere (gone), or no longer stood where it was cited (moved, renamed); None
+    if the head does not descend from the cited commit.
     """
 
     state: State

@@ -78,7 +78,7 @@ class StopsAfterTheFirst(_OnCommit):
     def begin(self, session: Session) -> Iterator[Event]:
         yield from islice(super().begin(session), 1)
         # the sound `begin`, which was cut off, notes it only once all is done
-        self.tips[self.name_branch(session)] = session.commit
+        self.tips[self.find_line(session)] = session.commit
 
 
 class WritesBesideTheOld(_OnCommit):

@@ -33,7 +33,7 @@ class OnCommit(Way):
     Attributes:
         cited: The memories that it looks at, by their names.
         heirs: The names of memories that could not be taken away -> of what was written in their place.
-        tips: The commit of each branch up to which all is done.
+        tips: The commit of each branch of each repository up to which all is done.
         left: Whether something failed at this commit.
     """
 
@@ -41,7 +41,7 @@ class OnCommit(Way):
         super().__init__(memory_session)
         self.cited: dict[str, Written] = {}
         self.heirs: dict[str, str] = {}
-        self.tips: dict[str, str] = {}
+        self.tips: dict[tuple[str, str], str] = {}
         self.left = False
         self._rewritten = 0
 
@@ -55,7 +55,7 @@ class OnCommit(Way):
         self.cited |= {each.name: each for each in written if Cited.of(each)}
 
     def begin(self, session: Session) -> Iterator[Event]:
-        repo, here = self.memory_session.tools.repo, self.name_branch(session)
+        repo, here = self.memory_session.tools.repo, self.find_line(session)
         # nothing is new at a commit whose successors were followed already
         if here in self.tips and repo.contains(self.tips[here], session.commit):
             return
@@ -79,10 +79,14 @@ class OnCommit(Way):
         if not self.left and not any(self.is_stored(each.name) for each in gone):
             self.tips[here] = session.commit
 
+    def find_line(self, session: Session) -> tuple[str, str]:
+        """The repository that is checked out, and the branch."""
+        return self.memory_session.tools.repo.find(session.commit).name, self.name_branch(session)
+
     def name_branch(self, session: Session) -> str:
         """The branch that is checked out, as the story says or as the commit tells."""
         at = self.memory_session.scenario.place(session).branch
-        return at or self.memory_session.tools.repo.history.find_branch(session.commit)
+        return at or self.memory_session.tools.repo.find(session.commit).history.find_branch(session.commit)
 
     def retire(self, session: Session, gone: Sequence[Written]) -> Iterator[Event]:
         """Takes away what cites a line that is gone."""
@@ -94,7 +98,7 @@ class OnCommit(Way):
         repo, cited, here = self.memory_session.tools.repo, Cited.of(written), self.name_branch(session)
         if cited is None or not self.is_stored(written.name) or here != (written.item.scope.branch or MAIN):
             return False
-        before = self.tips.get(here, session.commit)
+        before = self.tips.get(self.find_line(session), session.commit)
         replaced = not repo.contains(session.commit, before) and repo.contains(before, cited.commit)
         return replaced or repo.contains(session.commit, cited.commit)
 

@@ -286,6 +286,8 @@ def describe_check(check: Checked | None) -> str:
         return ""
     if check.state == "dangling":
         return "git: no such line at that commit"
+    if check.state == "elsewhere":
+        return f"git: \u201c{show(check.says or '', 300)}\u201d, in another repository than this checkout's"
     by = f" by {check.by[:7]}" if check.by else ""
     now = f" to {check.path}:{check.line}" if check.state in ("moved", "renamed") else ""
     return f"git: \u201c{show(check.says or '', 300)}\u201d, at this checkout: {show(check.state + by + now, 300)}"

@@ -317,6 +317,14 @@ def test_what_raises_as_its_chat_endpoint_failed_is_not_to_blame(tmp_path: Path,
     assert [began < since < time.monotonic() for since in asked] == [True], "of this call alone"
 
 
+def test_each_repository_has_a_work_tree_of_its_own(tmp_path: Path) -> None:
+    space = Space(str(tmp_path / "store"), "http://127.0.0.1:1/v1", "key", 384, 1)
+    store = ChildStore("fake:Fake", Backend(name="faulty", version="1", support={}), tmp_path / "store", space, LONG)
+    shop, pier = store.lend_work_tree("line/shop"), store.lend_work_tree("pier")
+    assert store.lend_work_tree("line/shop") == shop != pier and shop.is_dir() and pier.is_dir()
+    assert store.space.work_trees == {"line/shop": str(shop), "pier": str(pier)}
+
+
 @pytest.mark.parametrize(("lack", "kind"), [("the gateway is cut off", "machine"), ("", "crashed")])
 def test_who_ends_as_nobody_could_reach_the_gateway_is_not_to_blame(tmp_path: Path, lack: str, kind: str) -> None:
     space = Space(str(tmp_path / "store"), "http://127.0.0.1:1/v1", "key", 384, 1)

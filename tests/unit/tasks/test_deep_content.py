@@ -15,6 +15,7 @@ from harness import paths
 from harness.model.scenario import MINED, Kind, Scenario
 from harness.repo.checkout import build
 from harness.repo.programs import find_missing
+from harness.repo.several import join
 from tasks import loader, suite
 from tests.support.nights import leave_to_night
 
@@ -83,7 +84,8 @@ def test_a_changed_suite_is_a_new_version() -> None:
 def test_the_visible_tests_of_a_fixture_pass_at_every_commit(story: Scenario, tmp_path: Path) -> None:
     if missing := find_missing(story):
         pytest.skip(f"{story.id} needs {missing[0]}")
-    repo = build(paths.FIXTURES / str(story.fixture), tmp_path / "cache")
+    names = (str(story.fixture), *story.beside)
+    repo = join(*(build(paths.FIXTURES / name, tmp_path / "cache") for name in names))
     (command,) = {command for _, job in story.jobs() for command in job.visible}
     for commit in repo.commits:
         with repo.worktree(commit) as tree:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tasks.files import LIMIT
 from tasks.loader import ScenarioError, find, load, read, resolve, validate
-from tests.unit.conftest import House
+from tests.support.two_repositories import write_story
+from tests.unit.conftest import House, Series
 
 
 def test_a_good_scenario_is_loaded_with_hashes(house: House) -> None:
@@ -91,6 +92,39 @@ def test_what_is_no_scenario_is_one_clear_line(house: House, text: str | bytes, 
 )
 def test_what_breaks_the_format_is_one_clear_line(house: House, old: str, new: str, says: str) -> None:
     assert house.fails(house.changed(old, new)).startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('beside = ["pier"]', 'beside = ["yard"]', "beside: unknown 'yard'; there are pier, shop in"),
+        ('beside = ["pier"]', 'beside = ["pier", "pier"]', "beside: 'pier' is there twice"),
+        ('beside = ["pier"]', 'beside = ["shop"]', "beside: names further fixtures, beside one that is a folder of"),
+        (
+            'beside = ["pier"]\n',
+            "",
+            "sessions.thursday.commit: fixture shop: no patch 'pier/0002'; the series goes from 0001 to 0003",
+        ),
+        (
+            '"pier/0002"',
+            '"yard/0002"',
+            "sessions.thursday.commit: fixture shop: no patch 'yard/0002'; the series goes from 0001 to 0003; beside",
+        ),
+        ('"pier/0002"', '"pier/0003"', "sessions.thursday.commit: fixture pier: no patch '0003'; the series goes from"),
+        (
+            'scope = {repo = "pier"',
+            'scope = {repo = "shop"',
+            "sessions.thursday.scope: its repo is 'shop', but its commit is one of 'pier'",
+        ),
+        ('"pier/0002"', '"0002"', "sessions.thursday.scope: its repo is 'pier', but its commit is one of 'shop'"),
+    ],
+)
+def test_a_fixture_beside_that_does_not_fit_is_one_clear_line(
+    house: House, series: Series, old: str, new: str, says: str
+) -> None:
+    text = write_story(house, series)
+    assert house.problems(text) == [] and text.count(old) == 1
+    assert house.fails(text.replace(old, new)).startswith(says)
 
 
 def test_a_fixture_that_does_not_apply(house: House) -> None:
