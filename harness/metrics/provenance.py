@@ -163,7 +163,9 @@ def source_at_head(view: View, state: str) -> Measure:
     refused = _explain_unsupported(view, "source")
     if refused is not None:
         return refused
-    verified = [each for each in _citations(view.record) if each.verified]
+    found = [each for each in _citations(view.record) if each.verified]
+    # what became of a line of another repository cannot be told from this one's checkout
+    verified = [each for each in found if each.checked is None or each.checked.state != "elsewhere"]
     chosen = [each for each in verified if each.checked is not None and each.checked.state == state]
     return proportion(
         len(chosen), len(verified), [f"L{each.line}" for each in chosen], none=_none(view, "no source was verified")

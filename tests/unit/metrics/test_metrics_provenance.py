@@ -102,6 +102,17 @@ def test_where_verified_sources_stand_at_each_checkout(tmp_path: Path) -> None:
     assert found["source_at_head_gone"].receipts == (f"L{tape.line}",)
 
 
+def test_what_became_of_a_line_of_another_repository_is_not_counted(tmp_path: Path) -> None:
+    tape = learnt(tmp_path).probe("tool-before", hit(PORT, source=WRITTEN))
+    tape.resolved("port = 8123", "elsewhere", head="c1", **PLACE, session="first")
+    elsewhere = measures(tape)
+    assert counts(elsewhere["source_verified"]) == (1, 1) and counts(elsewhere["dangling_sources"]) == (0, 1)
+    assert elsewhere["source_at_head_same"].status == "not-applicable"
+    tape.probe("tool-and-port", hit(PORT, source=WRITTEN))
+    found = measures(tape.resolved("port = 8123", "moved", head="c2", **PLACE, session="first"))
+    assert counts(found["source_at_head_moved"]) == (1, 1)
+
+
 def test_a_source_that_was_never_resolved_is_not_verified(tmp_path: Path) -> None:
     source = Source(commit="c1", path="ship.toml")
     found = measures(learnt(tmp_path).probe("tool-and-port", hit(PORT, source=source)))
