@@ -137,9 +137,17 @@ def _check_told_only(scenario: Scenario, fact: Fact, repo: Repo) -> Iterator[str
             told |= fact.id in step.facts
         elif isinstance(step, Remember):
             told |= any(fact.id in text.asserts for text in step.texts)
+        elif _is_elsewhere(scenario, fact, session):
+            continue
         elif isinstance(step, Job) and told and (place := _find_line_of(fact.forms, repo, session.commit)):
             yield f"facts.{fact.id}: has no source, but {place} says it at the commit of session '{session.id}'"
             return
+
+
+def _is_elsewhere(scenario: Scenario, fact: Fact, session: Session) -> bool:
+    """Whether a session works beside the repository that a fact is about: who works there does not see it."""
+    own, place = scenario.scope.repo, scenario.place(session).repo
+    return place in scenario.beside and scenario.home(fact).repo == own
 
 
 def _find_line_of(forms: Forms, repo: Repo, commit: str) -> str | None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from harness.repo.checkout import FixtureError, Repo
-from tests.unit.conftest import House
+from tests.support.two_repositories import PIER, write_story
+from tests.unit.conftest import House, Series
 
 
 @pytest.mark.slow
@@ -149,3 +150,13 @@ def test_a_fact_may_come_from_another_branch_but_not_from_later(
     own.rename(own.with_name(f"release@{start}"))
     cited = 'source = {commit = "release/0002", path = "ops/signs.md", line = 1}\nforms = [["release-council"]'
     assert house.problems(house.changed('forms = [["release-council"]', cited)) == says
+
+
+def test_what_only_a_memory_can_know_here_another_repository_may_say(house: House, series: Series) -> None:
+    """Of a rule of all repositories it may not: who works there would read it."""
+    text = write_story(house, series)
+    series(house.fixtures / "pier", [PIER[0], {**PIER[1], "docs/council.md": "The release-council signs.\n"}])
+    said = "facts.approver: has no source, but docs/council.md:1 says it at the commit of session 'thursday'"
+    assert house.problems(text) == [said]
+    head, approver = text.split('id = "approver"')
+    assert house.problems(f'{head}id = "approver"{approver.replace("""scope = {org = "line"}""", "", 1)}') == []

@@ -7,8 +7,6 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.getcwd())
 
-from ferrydesk.sailings import sailing  # noqa: E402  from the work tree
-
 
 def say(seen, known):
     """Prints the value of what was seen, if it is one that is known."""
@@ -20,6 +18,8 @@ def say(seen, known):
 
 def at(hour):
     """A sailing of number 8127 at an hour, UTC."""
+    from ferrydesk.sailings import sailing  # here, as other checks play at the harbour, which has none
+
     return sailing(8127, "holm-sand", "tansy", hour)
 
 
@@ -36,7 +36,10 @@ def leaves(thing):
         yield thing
 
 
-WRAPPED = {"mailbag": "saying in a mailbag", "seachest": "all in a seachest", "oilskin": "one oilskin"}
+WRAPPED = {
+    "mailbag": "saying in a mailbag", "seachest": "all in a seachest", "oilskin": "one oilskin",
+    "duffel": "told in a duffel", "creel": "all in a creel",
+}  # fmt: skip
 
 
 def say_wrap(message, *said):
