@@ -161,8 +161,8 @@ class Space:
     Attributes:
         dims: Floats in a vector; 0 where no embedder is installed, and `embed` is refused.
         work_trees: Repository, as scopes name it -> its git checkout, which nobody but the harness changes: it stands
-            at the commit of the session that is being played. Empty for who does not declare `work_tree`, and where
-            there is no story.
+            at the commit of the session that is being played; one in which no session has been yet, at its newest
+            commit of that day. Empty for who does not declare `work_tree`, and where there is no story.
     """
 
     root: str

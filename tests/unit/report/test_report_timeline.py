@@ -15,6 +15,7 @@ from harness.adapter import Source, Verdict
 from harness.compare import statements
 from harness.compare.scoring import Frame, ScoredStory
 from harness.log.folder import Folder
+from harness.log.parts import Checked
 from harness.log.reader import Log
 from harness.metrics.view import Record
 from harness.model.backend import Fault
@@ -23,7 +24,7 @@ from harness.model.trial import Selection
 from harness.paths import TEMPLATES
 from harness.report import words
 from harness.report.timeline import timelines as timeline
-from harness.report.timeline.nodes import Node, write_markup
+from harness.report.timeline.nodes import Node, describe_check, write_markup
 from harness.report.timeline.repeat import Replay
 from harness.report.timeline.session import Telling
 from harness.report.timeline.timelines import Timeline, Timelines
@@ -107,6 +108,11 @@ def test_the_words_of_a_packed_timeline_are_those_of_the_tree(
 
 def said(tree: list[Any]) -> str:
     return "".join(child if isinstance(child, str) else said(child) for child in tree[2:])
+
+
+def test_a_source_in_another_repository_is_not_called_gone() -> None:
+    told = describe_check(Checked(source=Source(), says="A foghorn is queued.", state="elsewhere"))
+    assert "A foghorn is queued." in told and "in another repository" in told and "gone" not in told
 
 
 def test_controls_come_last_and_every_backend_in_turn(
