@@ -315,7 +315,7 @@ class Scenario(Model):
     def _fixture_problems(self) -> Iterator[str]:
         yield from self._find_repeated("beside", list(self.beside))
         if self.beside and (isinstance(self.fixture, Pinned) or self.fixture in self.beside):
-            yield "beside: names further fixtures, beside one that is a folder of them"
+            yield "beside: `fixture` must be a folder of the fixtures, and is not named again"
 
     def _fact_problems(self, fact: Fact) -> Iterator[str]:
         before = self.by_id[fact.supersedes] if fact.supersedes else None

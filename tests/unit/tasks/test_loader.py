@@ -99,7 +99,12 @@ def test_what_breaks_the_format_is_one_clear_line(house: House, old: str, new: s
     [
         ('beside = ["pier"]', 'beside = ["yard"]', "beside: unknown 'yard'; there are pier, shop in"),
         ('beside = ["pier"]', 'beside = ["pier", "pier"]', "beside: 'pier' is there twice"),
-        ('beside = ["pier"]', 'beside = ["shop"]', "beside: names further fixtures, beside one that is a folder of"),
+        ('beside = ["pier"]', 'beside = ["shop"]', "beside: `fixture` must be a folder of the fixtures, and is not"),
+        (
+            'fixture = "shop"',
+            f'fixture = {{git = "x", commit = "{"0" * 40}"}}',
+            "beside: `fixture` must be a folder of the fixtures",
+        ),
         (
             'beside = ["pier"]\n',
             "",
