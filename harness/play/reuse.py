@@ -107,13 +107,13 @@ class Reuse:
         older = self._digest_adapter(settings.playables[release]) if release else ""
         if adapter is None or older is None:
             return None
-        return digest([self._common, compute_identity(trial, settings), adapter, older])
+        return digest([self._common, self._digest_drill(trial), compute_identity(trial, settings), adapter, older])
 
     @cached_property
     def _common(self) -> str | None:
         """What all trials of this run depend on; None: something that cannot be told."""
         _ = self._sources  # as they are before anything is played
-        conditions = sources.digest_conditions()
+        conditions = sources.digest_conditions(sources.digest_common_code())
         return conditions and digest([FORM, conditions, self._player, repr(self._settings.deadlines)])
 
     @cached_property
@@ -146,6 +146,10 @@ class Reuse:
             # an adapter of somebody's own may import any of ours
             return self._lent and digest([self._lent, sources.digest_files(sources.list_sources("adapters"))])
         return None
+
+    def _digest_drill(self, trial: Trial | DrillTrial) -> str:
+        """What plays a drill beside the code that all trials have in common; nothing else of a story."""
+        return sources.digest_drill(drills.ALL[trial.drill].play.__module__) if isinstance(trial, DrillTrial) else ""
 
     def _is_wanted(self, trial: Trial | DrillTrial, path: Path, folder: Folder) -> bool:
         """Whether a log is that of this trial, with the identity that our own plan gives it, and may be repeated."""

@@ -28,11 +28,18 @@ PLAYS = (
     "harness/text", "tasks/files.py", "tasks/loader.py", "tasks/proofs.py", "tasks/short.py", "tasks/spoken.py",
 )  # fmt: skip
 """What of our sources decides how a trial is played. Scores and reports are made of logs, reused ones too."""
+DRILLS = "harness/play/drills"
+"""Their modules play no other trial, unless that drill imports them."""
+STAGE = (f"{DRILLS}/__init__.py", f"{DRILLS}/stage.py")
+"""Those that every trial is played with."""
 
 
-def digest_conditions() -> str | None:
+def digest_conditions(code: str | None = None) -> str | None:
     """The digest of the code that plays, the installed packages and the machine. None: something here cannot be
     digested.
+
+    Args:
+        code: The digest of the code, where not all of what plays trials decides.
     """
     installed = digest_installed()
     # children read what COLDWARM_ALLOW_READ names, and no digest here covers that
@@ -40,8 +47,8 @@ def digest_conditions() -> str | None:
         return None
     git = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False).stdout
     facts: list[Any] = [
-        digest_code(), installed, dict(describe_machine()), platform.machine(), platform.python_implementation(), git,
-        containment.describe(), bubblewrap.describe_containment(),
+        code or digest_code(), installed, dict(describe_machine()), platform.machine(),
+        platform.python_implementation(), git, containment.describe(), bubblewrap.describe_containment(),
     ]  # fmt: skip
     return digest(facts)
 
@@ -49,6 +56,17 @@ def digest_conditions() -> str | None:
 def digest_code() -> str:
     """The digest of those of our sources that decide how a trial is played."""
     return digest_files(each for name in PLAYS for each in list_sources(name))
+
+
+def digest_common_code() -> str:
+    """The digest of those that decide how every trial is played: of drills only the stage."""
+    files = (file for name in PLAYS for _, file in list_sources(name) if paths.ROOT / DRILLS not in file.parents)
+    return digest_files((paths.ROOT, file) for file in (*files, *(paths.ROOT / name for name in STAGE)))
+
+
+def digest_drill(module: str) -> str:
+    """The digest of the module that plays a drill, with all of that room which it imports."""
+    return digest_files((paths.ROOT, file) for file in find_imported(module, DRILLS))
 
 
 @cache
@@ -77,13 +95,17 @@ def digest_module(name: str) -> str:
     return digest_files((paths.ROOT, file) for file in find_imported(name))
 
 
-def find_imported(name: str) -> tuple[Path, ...]:
-    """The files of one of our modules and of all of ours that it imports, at its top or later, directly or not."""
+def find_imported(name: str, room: str = "") -> tuple[Path, ...]:
+    """The files of one of our modules and of all of ours that it imports, at its top or later, directly or not.
+
+    Args:
+        room: The folder of those that are looked for and through; all of ours unless said.
+    """
     found, waiting = set[Path](), [name]
     while waiting:
         module = waiting.pop()
         for file in _find_files(module):
-            if file not in found:
+            if file not in found and file.is_relative_to(paths.ROOT / room):
                 found.add(file)
                 package = ".".join(file.relative_to(paths.ROOT).parent.parts)
                 waiting += _list_imports(package, file.read_bytes())

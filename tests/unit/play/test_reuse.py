@@ -24,7 +24,7 @@ from harness.log.reader import Log, read
 from harness.log.transcript import Called
 from harness.log.trial_cache import TrialCache
 from harness.model.backend import Fault, FaultKind
-from harness.model.drill import DrillName, Plan
+from harness.model.drill import DrillName, DrillTrial, Plan
 from harness.model.trial import Chat, Selection, Spec, Trial
 from harness.play import controls, plan, reuse, sources
 from harness.play.backends import Playable
@@ -276,11 +276,29 @@ def test_the_key_is_the_same_in_every_folder_and_tells_what_changed(
         key(replace(settings, deadlines=Deadlines(call=1.0)), cache),
     ]
     assert key(with_notes(settings, source="edited"), cache, "oracle") == key(settings, cache, "oracle")
-    for name in ("digest_code", "digest_installed"):
+    for name in ("digest_common_code", "digest_installed"):
         with monkeypatch.context() as patched:
             patched.setattr(sources, name, lambda: "another")
             keys.append(key(settings, cache))
     assert None not in keys and len({*keys}) == len(keys)
+
+
+@pytest.mark.slow
+def test_an_edit_of_what_plays_a_drill_voids_its_plays_alone(
+    settings: Settings, cache: TrialCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = plan.list_drills(Selection(backends=(), drills=("embedder", "keeping")), ["notes"], {})
+    trials: list[Trial | DrillTrial] = [*asked, trial(settings, "notes")]
+    keys = list[list[str | None]]()
+    for text in ("as it was", "edited"):
+        code = {"harness.play.drills.embedder": text}
+        monkeypatch.setattr(sources, "digest_drill", lambda module, code=code: code.get(module, "as it was"))
+        reuse = Reuse(cache, settings)
+        keys.append([reuse.key(each) for each in trials])
+    assert None not in keys[0]
+    assert {each.id for each, *own in zip(trials, *keys, strict=True) if len({*own}) == 2} == {
+        each.id for each in asked if each.drill == "embedder"
+    }  # fmt: skip
 
 
 def test_a_drill_of_upgrades_is_another_trial_with_another_older_release(settings: Settings, cache: TrialCache) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from harness import paths
-from harness.play import sources
+from harness.play import drills, sources
 
+DRILLS = "harness.play.drills"
 PLAYER = "harness.selftest.fault_player"
 PLANTED = "harness.selftest.planted"
 
@@ -33,7 +34,11 @@ def tree(copy: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def digests() -> dict[str, str]:
     """Of what each play of the self-test, or each check of an adapter, depends on."""
     modules = [PLAYER, *(f"{PLANTED}.{name}" for name in ("keeping", "prying", "cheating", "alike")), "adapters.chroma"]
-    return {"plays": sources.digest_code(), **{name: sources.digest_module(name) for name in modules}}
+    return {
+        "plays": sources.digest_code(), "trials": sources.digest_common_code(),
+        **{name: sources.digest_module(name) for name in modules},
+        **{f"{DRILLS}.{name}": sources.digest_drill(f"{DRILLS}.{name}") for name in drills.ALL},
+    }  # fmt: skip
 
 
 def edit(tree: Path, file: str) -> set[str]:
@@ -55,9 +60,11 @@ def edit(tree: Path, file: str) -> set[str]:
         ("harness/selftest/planted/cheating.py", {f"{PLANTED}.cheating", f"{PLANTED}.prying"}),
         ("adapters/reference.py", {f"{PLANTED}.{name}" for name in ("keeping", "prying", "cheating", "alike")}),
         ("adapters/chroma.py", {"adapters.chroma"}),
-        ("harness/play/drills/isolation.py", {"plays"}),
-        ("harness/play/story.py", {"plays", PLAYER}),
-        ("harness/backend/worker.py", {"plays", PLAYER}),
+        ("harness/play/drills/isolation.py", {"plays", f"{DRILLS}.isolation"}),
+        ("harness/play/drills/replacing.py", {"plays", f"{DRILLS}.keeping", f"{DRILLS}.rollback"}),
+        ("harness/play/drills/stage.py", {"plays", "trials", PLAYER, *(f"{DRILLS}.{name}" for name in drills.ALL)}),
+        ("harness/play/story.py", {"plays", "trials", PLAYER}),
+        ("harness/backend/worker.py", {"plays", "trials", PLAYER}),
         ("harness/selftest/fault_player.py", {PLAYER}),
         ("harness/selftest/local.py", {PLAYER}),
         ("harness/metrics/trust/isolation.py", set()),
@@ -69,6 +76,20 @@ def edit(tree: Path, file: str) -> set[str]:
 )
 def test_an_edit_changes_the_digest_of_what_it_may_decide(tree: Path, file: str, changed: set[str]) -> None:
     assert edit(tree, file) == changed
+
+
+@pytest.mark.slow
+def test_what_plays_every_trial_imports_no_drill_but_the_stage() -> None:
+    common = [file for name in sources.PLAYS for _, file in sources.list_sources(name)]
+    common = [file for file in common if paths.ROOT / sources.DRILLS not in file.parents]
+    stage = {paths.ROOT / name for name in sources.STAGE}
+    modules = [".".join(each.relative_to(paths.ROOT).with_suffix("").parts) for each in (*common, *stage)]
+    reached = {file for module in modules for file in sources.find_imported(module)}
+    assert {file for file in reached if paths.ROOT / sources.DRILLS in file.parents} == stage
+
+
+def test_the_module_that_plays_a_drill_also_declares_it() -> None:
+    assert all(sys.modules[each.play.__module__].DRILL is each for each in drills.ALL.values())
 
 
 @pytest.mark.parametrize(
