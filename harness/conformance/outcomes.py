@@ -9,19 +9,16 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Literal
-
-from pydantic import ValidationError
 
 from harness import paths
 from harness.backend import environments, interpreters
 from harness.backend.servers import find_named
 from harness.conformance import CHECKS, CheckOutcome, Setting
-from harness.machine.entries import Entries
-from harness.model.trial import Model, digest
+from harness.machine.rows import Row, RowCache
+from harness.model.trial import digest
 from harness.play import sources
 
 # part of the key: a higher one leaves entries of an earlier form unread
@@ -31,23 +28,14 @@ FORM = 1
 Final = Literal["kept", "unsupported", "not-applicable"]
 
 
-class Row(Model):
+class AdapterRow(Row):
     """An entry: the checks of one adapter.
 
     Attributes:
-        made: The day on which they were.
         checks: By name, how each ended and why.
-        sum: The digest of all the rest.
     """
 
-    key: str
-    made: date
     checks: Mapping[str, tuple[Final, str]]
-    sum: str = ""
-
-    @property
-    def digest(self) -> str:
-        return digest(self.model_dump(mode="json", exclude={"sum"}))
 
 
 @dataclass(frozen=True)
@@ -68,7 +56,7 @@ class KeptOutcomes:
         return f"{len(self.outcomes)} of {len(CHECKS)} checks reused from {self.day}" if self.outcomes else ""
 
 
-class OutcomeCache(Entries):
+class OutcomeCache(RowCache):
     """A folder of rows. Whatever cannot be kept is not kept."""
 
     suffix = ".checks"
@@ -80,25 +68,11 @@ class OutcomeCache(Entries):
             fresh: None.
         """
         key = make_key(setting)
-        row = self._load(key) if key and not fresh else None
+        row = self.find_row(key, AdapterRow) if key and not fresh else None
         if row is None:
             return KeptOutcomes(key, {})
         outcomes = (CheckOutcome(each, *row.checks[each.name]) for each in CHECKS if each.name in row.checks)
         return KeptOutcomes(key, {each.check.name: each for each in outcomes}, row.made)
-
-    def _load(self, key: str) -> Row | None:
-        """None: there is none, or it is damaged and removed."""
-        try:
-            row = Row.model_validate_json(self.read(key))
-            if row.key == key and row.sum == row.digest:
-                return row
-        # before OSError, of which it is one: what is not there is not damaged
-        except FileNotFoundError:
-            return None
-        except (OSError, ValidationError):
-            pass
-        self.forget(key)
-        return None
 
     def keep(self, setting: Setting, before: KeptOutcomes, new_outcomes: Iterable[CheckOutcome]) -> None:
         """Adds what was made now, unless something that decides it was edited meanwhile."""
@@ -106,10 +80,8 @@ class OutcomeCache(Entries):
             return
         outcomes = [*before.outcomes.values(), *new_outcomes]
         checks = {each.check.name: (each.status, each.why) for each in outcomes if each.status != "broken"}
-        row = Row(key=before.key, made=datetime.now(UTC).date(), checks=checks)
-        with suppress(OSError):
-            self.write(before.key, row.model_copy(update={"sum": row.digest}).model_dump_json().encode())
-            self.prune()
+        self.keep_row(AdapterRow(key=before.key, checks=checks))
+        self.prune()
 
 
 def make_key(setting: Setting) -> str | None:

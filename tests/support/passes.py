@@ -16,18 +16,15 @@ import sys
 import time
 from collections.abc import Generator, Mapping
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
-from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import pytest
-from pydantic import ValidationError
 
 from harness import paths
-from harness.machine.entries import Entries
-from harness.model.trial import Model, digest
+from harness.machine.rows import Row, RowCache
+from harness.model.trial import digest
 from harness.play import sources
 from tests.support.reached import Checkout, lies_in
 
@@ -42,45 +39,16 @@ _ALSO = ("CI", "LANG", "LC_ALL", "TZ")
 _REPORTS, _UNREACHED = pytest.StashKey[list[bool]](), pytest.StashKey[set[str]]()
 
 
-class Pass(Model):
-    """An entry: one test that passed.
+class Pass(Row):
+    """An entry: one test that passed."""
 
-    Attributes:
-        sum: The digest of all the rest.
-    """
-
-    key: str
     test: str
-    day: date
-    sum: str = ""
-
-    @property
-    def digest(self) -> str:
-        return digest(self.model_dump(mode="json", exclude={"sum"}))
 
 
-class PassCache(Entries):
-    """A folder of passes. Whatever cannot be kept is not kept."""
+class PassCache(RowCache):
+    """A folder of passes."""
 
     suffix: ClassVar[str] = ".pass"
-
-    def find(self, key: str) -> Pass | None:
-        """None: there is none, or it is damaged and removed."""
-        try:
-            found = Pass.model_validate_json(self.read(key))
-        except FileNotFoundError:
-            return None
-        except (OSError, ValidationError):
-            found = None
-        if found is None or (found.key, found.sum) != (key, found.digest):
-            self.forget(key)
-            return None
-        return found
-
-    def keep(self, key: str, test: str) -> None:
-        row = Pass(key=key, test=test, day=datetime.now(UTC).date())
-        with suppress(OSError):
-            self.write(key, row.model_copy(update={"sum": row.digest}).model_dump_json().encode())
 
 
 class Reached(NamedTuple):
@@ -187,8 +155,8 @@ class Passes:
             self._module = item.path
             self._reads.found.clear()
         key = self._make_key(item)
-        if key and not self._fresh and (found := self._cache.find(key)):
-            pytest.skip(f"{BEFORE} ({found.day}, {key[:16]})")
+        if key and not self._fresh and (found := self._cache.find_row(key, Pass)):
+            pytest.skip(f"{BEFORE} ({found.made}, {key[:16]})")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, Any, Any]:
@@ -211,7 +179,7 @@ class Passes:
         edited = self._conditions.find_edited() if keys else set[str]()
         for item, key in keys:
             if not self._conditions.reach(item, edited) and item.stash.get(_UNREACHED, None) == set():
-                self._cache.keep(key, item.nodeid)
+                self._cache.keep_row(Pass(key=key, test=item.nodeid))
         self._passed.clear()
         self._kept_at = time.monotonic()
 
