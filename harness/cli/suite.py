@@ -142,8 +142,9 @@ def selftest() -> None:
 
 @selftest.command(name="suite")
 @click.option("--scenario", "-s", "names", multiple=True, help="Of one id, kind or file; repeatable. Default: all.")
+@click.option("--fresh", is_flag=True, envvar="COLDWARM_FRESH", help="Do anew the jobs that an earlier self-test did.")
 @with_suite
-def selftest_suite(names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
+def selftest_suite(names: tuple[str, ...], fresh: bool, tasks: Path, fixtures: Path) -> None:
     """Prove the scenarios: no control wins, no check is fooled.
 
     Takes some minutes. With -s, it also prints each way to take each decision, and what the visible and the hidden
@@ -158,7 +159,7 @@ def selftest_suite(names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
     except loader.ScenarioError as error:
         stop(error)
     try:
-        proven = suite.prove(files, fixtures, paths.cache_root())
+        proven = suite.prove(files, fixtures, paths.cache_root(), fresh=fresh)
     except separability.MissingError as error:
         stop(error, COULD_NOT_RUN)
     except programs.ProgramsError as error:
@@ -166,6 +167,8 @@ def selftest_suite(names: tuple[str, ...], tasks: Path, fixtures: Path) -> None:
     table.show(proven, open_terminal(), with_jobs=bool(names))
     for breach in proven.breaches:
         say(breach)
+    if reused := proven.describe_reused().replace("trials", "stories"):
+        tell(f"the jobs of {reused}; --fresh does them anew")
     left_out = proven.left_out
     ended = f"{len(files) - len(left_out)} scenarios, {len(proven.breaches)} breaches"
     tell(f"{ended}, {len(left_out)} left out: {programs.describe_missing(left_out)}" if left_out else ended)

@@ -71,7 +71,7 @@ class TestJudge:
                     self.failing[session.commit] = find_reason(done.checks[0])
                 return False
         for option in decision.options:
-            for (check,) in repeat(repo, session.commit, job, {decision.id: option.value}, AGAIN):
+            for check in repeat(repo, session.commit, job, {decision.id: option.value}, AGAIN):
                 if decision.judge(check.exit, check.value) != option.verdict:
                     self.unsteady += 1
                     return False

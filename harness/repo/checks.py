@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,11 +42,23 @@ class Work:
 
 
 class WorkTrees:
-    """Does jobs; the same edits and commands on the same commit are done once for all trials of a run."""
+    """Does jobs; the same edits and commands on the same commit are done once for all trials of a run.
 
-    def __init__(self) -> None:
+    Args:
+        done: What was done before under the same conditions, by the digest of what was asked for.
+    """
+
+    def __init__(self, done: Mapping[str, Work] | None = None) -> None:
         self._done: dict[str, Future[Work]] = {}
+        for key, work in (done or {}).items():
+            self._done[key] = Future()
+            self._done[key].set_result(work)
         self._lock = threading.Lock()
+
+    @property
+    def done(self) -> Mapping[str, Work]:
+        """All that is done."""
+        return {key: future.result() for key, future in self._done.items()}
 
     def do(self, repo: Repo, commit: str, job: Job, values: Mapping[str, str | None], *, visible: bool = False) -> Work:
         """Applies the edits of every decided value, runs the job's commands, then every check.
@@ -56,12 +68,21 @@ class WorkTrees:
         """
         repo = repo.find(commit)
         key = digest([repo.digest, commit, job.model_dump(mode="json"), dict(values), visible])
+        return self._do_once(key, lambda: _work_again_if_killed(repo, commit, job, values, visible))
+
+    def repeat(self, repo: Repo, commit: str, job: Job, values: Mapping[str, str | None], times: int) -> Work:
+        """Does a job once, and runs all of its checks over and over in that work tree."""
+        repo = repo.find(commit)
+        key = digest([repo.digest, commit, job.model_dump(mode="json"), dict(values), {"times": times}])
+        return self._do_once(key, lambda: Work("", (), tuple(repeat(repo, commit, job, values, times))))
+
+    def _do_once(self, key: str, work: Callable[[], Work]) -> Work:
         with self._lock:
             first = key not in self._done
             future = self._done.setdefault(key, Future())
         if first:
             try:
-                future.set_result(_work_again_if_killed(repo, commit, job, values, visible))
+                future.set_result(work())
             # an interrupt, too: whoever waits for the future would wait for ever
             except BaseException as error:
                 with self._lock:
@@ -70,14 +91,13 @@ class WorkTrees:
         return future.result()
 
 
-def repeat(repo: Repo, commit: str, job: Job, values: Mapping[str, str | None], times: int) -> list[tuple[Check, ...]]:
-    """Does a job once, and runs all of its checks over and over in that work tree."""
-    repo = repo.find(commit)
+def repeat(repo: Repo, commit: str, job: Job, values: Mapping[str, str | None], times: int) -> list[Check]:
+    """What each check of a job says, over and over, in one work tree."""
     with repo.worktree(commit) as tree:
         _edit(tree, job, values)
         before = wrap(tree, repo)
         lay_hidden(tree, job)
-        return [tuple(run(tree, each.id, each.check, before) for each in job.decisions) for _ in range(times)]
+        return [run(tree, each.id, each.check, before) for _ in range(times) for each in job.decisions]
 
 
 def wrap(tree: Path, repo: Repo, hidden: Iterable[Path] = ()) -> list[str]:

@@ -52,13 +52,17 @@ def find_environment() -> Path | None:
     return own
 
 
-def find_missing(scenario: Scenario) -> list[str]:
-    """The programs that a story needs, by what it says or by what its commands begin with, and that these would not
-    find here. No job can bring one along: the PATH leads to no folder of its work tree. Raises ProgramsError.
+def find_programs(scenario: Scenario) -> dict[str, str | None]:
+    """The programs that a story needs, by what it says or by what its commands begin with, and where these would find
+    each here. No job can bring one along: the PATH leads to no folder of its work tree. Raises ProgramsError.
     """
     path = list_path()
-    wanted = dict.fromkeys([*scenario.needs, *_list_commands(scenario)])
-    return [name for name in wanted if shutil.which(name, path=path) is None]
+    return {name: shutil.which(name, path=path) for name in (*scenario.needs, *_list_commands(scenario))}
+
+
+def find_missing(scenario: Scenario) -> list[str]:
+    """Those of them that are not here. Raises ProgramsError."""
+    return [name for name, place in find_programs(scenario).items() if place is None]
 
 
 def _list_commands(scenario: Scenario) -> Iterator[str]:

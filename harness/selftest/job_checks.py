@@ -9,7 +9,6 @@ from harness.log.parts import Check
 from harness.machine import command
 from harness.model.job import Decision, Job
 from harness.model.scenario import Session
-from harness.repo import checks
 from harness.repo.checks import Work, WorkTrees
 from harness.selftest.proof import Count, ScenarioProof, Tried
 
@@ -76,10 +75,10 @@ def _check_job(proof: ScenarioProof, work_trees: WorkTrees, session: Session, jo
     good = _passes(proof, job, "after all right options", after)
     hangs = any(check.exit == command.LATE for check in after.checks)
     # a check that hangs would do so in each of the repeated runs
-    good &= not hangs and _is_steady(proof, session, job, right, TIMES)
+    good &= not hangs and _is_steady(proof, work_trees, session, job, right, TIMES)
     bad = set()
     for kind, values in _list_all_wrong(job, right):
-        good &= _is_steady(proof, session, job, values, TIMES_WRONG)
+        good &= _is_steady(proof, work_trees, session, job, values, TIMES_WRONG)
         if sum(values[name] != right[name] for name in right) > 1:  # else it is tried below
             when, done = f"after all {kind} options", do(values)
             good &= _passes(proof, job, when, done)
@@ -160,12 +159,14 @@ def _passes(proof: ScenarioProof, job: Job, when: str, work: Work) -> bool:
     return True
 
 
-def _is_steady(proof: ScenarioProof, session: Session, job: Job, values: Values, times: int) -> bool:
+def _is_steady(
+    proof: ScenarioProof, work_trees: WorkTrees, session: Session, job: Job, values: Values, times: int
+) -> bool:
     """Whether each hidden test says the same over and over, in the same work tree."""
     if not job.hidden:
         return True
-    seen = checks.repeat(proof.repo, session.commit, job, values, times)
-    flaky = [each.id for at, each in enumerate(job.decisions) if len({run[at].value for run in seen}) > 1]
+    seen = work_trees.repeat(proof.repo, session.commit, job, values, times).checks
+    flaky = [each.id for each in job.decisions if len({check.value for check in seen if check.decision == each.id}) > 1]
     for name in flaky:
         proof.breach(f"jobs.{job.id}.{name}.check", f"does not say the same in {times} runs over the same work tree")
     return not flaky

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from harness import paths
 from harness.compare.comparisons import find_dominated
 from harness.compare.rows import DUMP
 from harness.machine.workers import map_parts
 from harness.model.cells import Cell
+from harness.model.results import count_reused
 from harness.model.scenario import MINED
 from harness.model.trial import READ_POLICIES
 from harness.repo.checks import WorkTrees
@@ -31,6 +34,7 @@ from harness.selftest import (
 )
 from harness.selftest.local import PaperWorkTrees
 from harness.selftest.proof import Breach, Count, ScenarioProof, Tried
+from harness.selftest.work_cache import WorkCache, make_key
 from tasks import loader
 
 SOLVED = 0.75
@@ -84,6 +88,7 @@ class SelfTest:
 
     Attributes:
         left_out: Story that was not proven -> the programs that it needs and that are not installed here.
+        days: Story -> when an earlier self-test did all of its work; None: some was done now.
     """
 
     rows: tuple[ScenarioRow, ...]
@@ -93,6 +98,11 @@ class SelfTest:
     apart: tuple[separability.Apart, ...] = ()
     gains: tuple[cheats.Gain, ...] = ()
     left_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    days: Mapping[str, date | None] = field(default_factory=dict)
+
+    def describe_reused(self) -> str:
+        """How many stories had all work done by earlier self-tests, and on which day; empty if none."""
+        return count_reused({story: day for story, day in self.days.items() if day}, len(self.days))
 
 
 class _Proven(NamedTuple):
@@ -101,10 +111,17 @@ class _Proven(NamedTuple):
     row: ScenarioRow
     breaches: tuple[Breach, ...]
     notes: tuple[Breach, ...]
+    day: date | None
 
 
-def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | None = None) -> SelfTest:
-    """Proves the scenarios of these files, side by side."""
+def prove(
+    files: Sequence[Path], fixtures: Path, cache: Path, workers: int | None = None, *, fresh: bool = False
+) -> SelfTest:
+    """Proves the scenarios of these files, side by side.
+
+    Args:
+        fresh: All work is done anew.
+    """
     # before the proofs, which take long, though only their results are classified
     if len(files) >= ENOUGH and not all(file.absolute().parent.name == MINED for file in files):
         separability.require_classifier()
@@ -118,7 +135,10 @@ def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | Non
                 left_out[scenario.id] = missing
             else:
                 proofs.append(ScenarioProof(file, scenario, repo))
-    proven = list(map_parts(_prove, proofs, workers or os.cpu_count() or 1, ahead=len(proofs)))
+    kept = WorkCache(paths.find_proofs(cache) / "stories")
+    prove_one = partial(_prove, kept=kept, fresh=fresh)
+    proven = list(map_parts(prove_one, proofs, workers or os.cpu_count() or 1, ahead=len(proofs)))
+    kept.prune()
     rows = [each.row for each in proven]
     many = len([each for each in rows if each.told]) >= ENOUGH
     apart = separability.measure_separability([each for row in rows for each in row.told]) if many else []
@@ -127,13 +147,20 @@ def prove(files: Sequence[Path], fixtures: Path, cache: Path, workers: int | Non
     breaches += [breach for each in proven for breach in each.breaches]
     breaches += [*judge(rows, drawn), *_check_alike(apart, gains)]
     notes = tuple(note for each in proven for note in each.notes)
-    return SelfTest(tuple(rows), tuple(breaches), notes, drawn, tuple(apart), tuple(gains), left_out)
+    days = {each.row.scenario: each.day for each in proven}
+    return SelfTest(tuple(rows), tuple(breaches), notes, drawn, tuple(apart), tuple(gains), left_out, days)
 
 
-def _prove(proof: ScenarioProof) -> _Proven:
+def _prove(proof: ScenarioProof, kept: WorkCache, *, fresh: bool) -> _Proven:
     """Asked for in processes, which end at an interrupt: threads would go on until their scenarios are proven."""
-    row = prove_scenario(proof, WorkTrees())
-    return _Proven(row, tuple(proof.breaches), tuple(proof.notes))
+    key = make_key(proof)
+    before = None if fresh else kept.find(key)
+    work_trees = WorkTrees(before.done if before else {})
+    row = prove_scenario(proof, work_trees)
+    whole = before is not None and work_trees.done.keys() == before.done.keys()
+    if proof.breaches or not whole:
+        kept.keep(key, proof, work_trees.done)
+    return _Proven(row, tuple(proof.breaches), tuple(proof.notes), before.made if before and whole else None)
 
 
 def validate(files: Sequence[Path], fixtures: Path, cache: Path) -> list[str]:
