@@ -4,7 +4,7 @@
 # make trend   plays the last releases of three backends in one run, and draws what moved: .cache/trend/latest/trend.html
 # make board   makes README's table and the page of one run: make board RUN=reports/out/latest
 # make test    the tests, without the slow ones and the browser's;   make slow   those;   make test-all   every test
-# make selftest   proves suite and measures: what was played before under the same conditions is scored anew (COLDWARM_FRESH=1 plays it)
+# make selftest   proves suite and measures: what was done or played before under the same conditions is scored anew (COLDWARM_FRESH=1 plays it)
 # make lint    ruff, mypy, import rules (make static), and whether committed files are what the code makes (some 20 s)
 # make speed   the project's own benchmarks
 # make mutants  makes small slips in the reference store, the measures, the scanner and the classifier: each must be noticed
