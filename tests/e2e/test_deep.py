@@ -27,7 +27,7 @@ def test_bounds_hold_where_hidden_tests_judge(cli: Cli, tmp_path: Path) -> None:
     done = cli(*RUN, "-n", "0", "--write", "append", "--out", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     folder = only(tmp_path)
-    assert results(folder)["run"]["suite"]["version"] == "deep-3"
+    assert results(folder)["run"]["suite"]["version"] == "deep-4"
     assert right(folder, "oracle") == (9, 9) and right(folder, "stale_oracle")[0] < right(folder, "cold")[0] < 9
     log = find_log(folder, "vector_file")
     sources = {
