@@ -279,7 +279,7 @@ def test_tests_that_fail_now_and_then_judge_nothing(
         each for each in mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache").candidates
         if "lane" in each.what
     ]  # fmt: skip
-    monkeypatch.setattr(tested, "repeat", lambda *_: [(Check(decision="", command=(), exit=1, value=None, output=""),)])
+    monkeypatch.setattr(tested, "repeat", lambda *_: [Check(decision="", command=(), exit=1, value=None, output="")])
     command = f"grep -q {lane.stands[-1].value} {lane.file}"
     code, said = run(foreign.path, "--to", tmp_path / "suite", "--tests", command)
     assert code == 0 and "The tests judge 0 of 5 decisions that were tried" in said, said

@@ -183,6 +183,15 @@ def _leave_out(entry: Path) -> None:
     entry.write_text(row.model_copy(update={"sum": row.digest}).model_dump_json())
 
 
+def list_ends(data: bytes) -> dict[str, list[tuple[str, int, str | None]]]:
+    """How each command of an entry ended; what tests print tells the time that they took."""
+    done = StoryRow.model_validate_json(data).done
+    return {
+        key: [(each.decision, each.exit, each.value) for each in (*work.ran, *work.checks, *work.visible)]
+        for key, work in done.items()
+    }
+
+
 @pytest.mark.slow
 def test_an_entry_that_is_not_whole_or_another_s_is_played_again(tests: SelfTests) -> None:
     first, data = tests.prove(), tests.entry.read_bytes()
@@ -191,7 +200,7 @@ def test_an_entry_that_is_not_whole_or_another_s_is_played_again(tests: SelfTest
         assert tests.entry.read_bytes() != data
         again = tests.prove()
         assert tests.ran and again.describe_reused() == "" and judged(again) == judged(first), harm
-        assert StoryRow.model_validate_json(tests.entry.read_bytes()).done == StoryRow.model_validate_json(data).done
+        assert list_ends(tests.entry.read_bytes()) == list_ends(data), harm
 
 
 @pytest.mark.slow
