@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from harness.adapter import Program, Server
 from harness.backend.forkserver import NO_TELEMETRY
-from harness.backend.supervised import ServiceError, Supervised
+from harness.backend.supervised import PortTakenError, ServiceError, Supervised
 from harness.backend.supervisor import NOBODY
 from harness.machine import ports, processes, shortage
 from harness.machine.patience import BUSY, Patience, Rivals
@@ -94,7 +94,7 @@ class Service:
         self._up()
         if find_named(self.server) is None:
             try:
-                self._swap(store)
+                self._supply(store)
             except ServiceError as error:
                 self._end_dead(error)
                 raise
@@ -203,6 +203,16 @@ class Service:
             self._end()
             raise
 
+    def _supply(self, store: Path) -> None:
+        """A fresh store, on other ports if one was taken while nobody of ours listened there: between two trials."""
+        try:
+            self._swap(store)
+        except PortTakenError as taken:
+            self._progress(f"{taken}; starting all on other ports")
+            self._end()
+            self._begin()
+            self._swap(store)
+
     def _swap(self, store: Path) -> None:
         """Lets the programs that hold memories hold them below `store`."""
         held = [(program, program.data) for program in self.server.programs if program.data]
@@ -273,7 +283,7 @@ class Service:
         """Until it answers."""
         port = self._ports[program.name]
         if not ports.is_free(port):
-            raise ServiceError(f"{program.name} cannot be started: another program has taken port {port}")
+            raise PortTakenError(program.name, port)
         self._launch(program.name, program.argv, program)
         time.sleep(0.05)
         self._wait(program, patience)

@@ -34,6 +34,13 @@ class ServiceError(Exception):
         return "machine" if self.lack else "crashed"
 
 
+class PortTakenError(ServiceError):
+    """A program cannot be started where it was to listen: others listen there, and another port may do."""
+
+    def __init__(self, program: str, port: int) -> None:
+        super().__init__(f"{program} cannot be started", f"another program has taken port {port}")
+
+
 class Supervised:
     """A supervisor of its own, in `root`; its programs end with it, and it ends with the line."""
 

@@ -14,7 +14,7 @@ import pytest
 
 from harness.adapter import Program, Server
 from harness.backend.servers import DEATHS, Service
-from harness.backend.supervised import ServiceError
+from harness.backend.supervised import PortTakenError, ServiceError
 from harness.machine import ports
 from harness.machine.patience import Rivals
 from tests.support.store_server import STORE, ask, end_all, gone, python, running, server, started
@@ -220,6 +220,23 @@ def test_a_port_that_somebody_takes_meanwhile_is_not_mistaken_for_the_server(
     (other,) = taken
     other.close()
     assert "another program has taken port" in said[1] and "trying once more" in said[1]
+
+
+@pytest.mark.slow
+def test_a_port_that_is_taken_between_two_trials_costs_none_of_them(pids: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    with Service(server(pids), tmp_path / "server", said.append) as service:
+        service.fresh(tmp_path / "one")
+        before = service.url
+        service.release()
+        with socket.create_server(("127.0.0.1", service.ports[0])):
+            service.fresh(tmp_path / "two")
+        assert service.url != before and ask(service, "/value") == "pristine"
+    assert any("another program has taken port" in each and "on other ports" in each for each in said)
+
+
+def test_a_taken_port_is_the_machines_doing() -> None:
+    assert PortTakenError("daemon", 20000).kind == "machine"
 
 
 def test_a_program_that_ends_at_once_is_tried_once_more_and_not_for_every_trial(pids: Path, tmp_path: Path) -> None:
