@@ -12,7 +12,7 @@ from harness.model.trial import WritePolicy
 from harness.report.model.ways import WRITE_LABELS
 
 STORES = ("bm25", "chroma", "mem0", "vector_file")
-USUAL, DEEP = "suite 3", "suite deep-3"
+USUAL, DEEP = "suite 4", "suite deep-4"
 READS = ("right: trusting", "right: newest", "right: verifying", "right: careful", "right: filtered")
 
 
