@@ -120,7 +120,7 @@ trend: .venv/.ready
 test slow slow-unit slow-e2e test-all: export COLDWARM_PROOFS := $(or $(COLDWARM_PROOFS),$(CURDIR)/.cache/proofs)
 
 test: .venv/.ready
-	@echo "running the tests (some four minutes on 2 cores the first time, then those that a change reaches; the slow ones: make slow)"
+	@echo "running the tests (some two minutes on 2 cores the first time, then those that a change reaches; the slow ones: make slow)"
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(TESTS)
 
 # The longest are left to a fresh run, which is that of each night. CI runs its halves side by side with other targets.

@@ -167,7 +167,7 @@ def selftest_suite(names: tuple[str, ...], fresh: bool, tasks: Path, fixtures: P
     table.show(proven, open_terminal(), with_jobs=bool(names))
     for breach in proven.breaches:
         say(breach)
-    if reused := proven.describe_reused().replace("trials", "stories"):
+    if reused := proven.describe_reused():
         tell(f"the jobs of {reused}; --fresh does them anew")
     left_out = proven.left_out
     ended = f"{len(files) - len(left_out)} scenarios, {len(proven.breaches)} breaches"
@@ -208,7 +208,7 @@ def selftest_measures(names: tuple[str, ...], jobs: int | None, fresh: bool, eve
         click.echo(f"{shorten(allowed.FILE)}: written; review what changed in it")
     for breach in proven.breaches:
         say(breach)
-    if reused := proven.describe_reused().replace("trials", "plays"):
+    if reused := proven.describe_reused():
         click.echo(f"{reused}; --fresh plays them anew")
     click.echo(f"{len(planted)} planted faults, {len(proven.breaches)} breaches")
     sys.exit(FAILED if proven.breaches else GOOD)

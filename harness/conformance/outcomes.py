@@ -17,7 +17,8 @@ from harness import paths
 from harness.backend import environments, interpreters
 from harness.backend.servers import find_named
 from harness.conformance import CHECKS, CheckOutcome, Setting
-from harness.machine.rows import Row, RowCache
+from harness.machine.sealed import SealedEntries, SealedEntry
+from harness.model.dates import count_reused
 from harness.model.trial import digest
 from harness.play import sources
 
@@ -28,7 +29,7 @@ FORM = 1
 Final = Literal["kept", "unsupported", "not-applicable"]
 
 
-class AdapterRow(Row):
+class AdapterChecks(SealedEntry):
     """An entry: the checks of one adapter.
 
     Attributes:
@@ -53,11 +54,11 @@ class KeptOutcomes:
 
     def describe(self) -> str:
         """One line; empty if there are none."""
-        return f"{len(self.outcomes)} of {len(CHECKS)} checks reused from {self.day}" if self.outcomes else ""
+        return count_reused(dict.fromkeys(self.outcomes, self.day), len(CHECKS), "checks") if self.day else ""
 
 
-class OutcomeCache(RowCache):
-    """A folder of rows. Whatever cannot be kept is not kept."""
+class OutcomeCache(SealedEntries):
+    """A folder of entries. Whatever cannot be kept is not kept."""
 
     suffix = ".checks"
 
@@ -68,11 +69,11 @@ class OutcomeCache(RowCache):
             fresh: None.
         """
         key = make_key(setting)
-        row = self.find_row(key, AdapterRow) if key and not fresh else None
-        if row is None:
+        entry = self.find_entry(key, AdapterChecks) if key and not fresh else None
+        if entry is None:
             return KeptOutcomes(key, {})
-        outcomes = (CheckOutcome(each, *row.checks[each.name]) for each in CHECKS if each.name in row.checks)
-        return KeptOutcomes(key, {each.check.name: each for each in outcomes}, row.made)
+        outcomes = (CheckOutcome(each, *entry.checks[each.name]) for each in CHECKS if each.name in entry.checks)
+        return KeptOutcomes(key, {each.check.name: each for each in outcomes}, entry.made)
 
     def keep(self, setting: Setting, before: KeptOutcomes, new_outcomes: Iterable[CheckOutcome]) -> None:
         """Adds what was made now, unless something that decides it was edited meanwhile."""
@@ -80,7 +81,7 @@ class OutcomeCache(RowCache):
             return
         outcomes = [*before.outcomes.values(), *new_outcomes]
         checks = {each.check.name: (each.status, each.why) for each in outcomes if each.status != "broken"}
-        self.keep_row(AdapterRow(key=before.key, checks=checks))
+        self.keep_entry(AdapterChecks(key=before.key, checks=checks))
         self.prune()
 
 

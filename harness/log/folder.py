@@ -25,9 +25,10 @@ from harness.log.transcript import Transcript
 from harness.log.transcript import read as read_transcript
 from harness.machine import documents, files, leftovers, shortage
 from harness.machine.documents import DocumentError
+from harness.model.dates import count_reused
 from harness.model.drill import DrillTrial
 from harness.model.prices import Prices
-from harness.model.results import Suite, Unplayed, count_reused
+from harness.model.results import Suite, Unplayed
 from harness.model.trial import Model, Selection, Trial, digest
 
 T = TypeVar("T", Log, Transcript, Outline)

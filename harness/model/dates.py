@@ -1,8 +1,8 @@
-"""Dates as backends give them: any form of ISO 8601, any year, or no date at all; and today's, as prompts tell it."""
+"""Dates as backends give them, in any form of ISO 8601 or none; today, as prompts tell it; days of what is reused."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime
 
 ISO_DAY = "%Y-%m-%d"
@@ -41,3 +41,15 @@ def replace_today(text: str, day: date, since: Iterable[date] = (), forms: Itera
         for form in forms:
             text = text.replace(today.strftime(form), day.strftime(form))
     return text
+
+
+def count_reused(reused: Mapping[str, date], of: int, things: str = "trials") -> str:
+    """How many trials, or other things, an earlier run played, and when; empty if none.
+
+    Args:
+        reused: Each -> the day of it.
+    """
+    days = sorted({str(day) for day in reused.values()})
+    when = f"from {days[0]} to {days[-1]}" if len(days) > 1 else "".join(days)
+    # a span of days begins with `from` itself
+    return f"{len(reused)} of {of} {things} reused from {when}".replace("from from", "from") if reused else ""

@@ -280,14 +280,6 @@ class Run(Model):
     programs: tuple[str, ...] = Field((), exclude_if=lambda programs: not programs)
 
 
-def count_reused(reused: Mapping[str, date], of: int) -> str:
-    """How many trials an earlier run played, and when; empty if none."""
-    days = sorted({str(day) for day in reused.values()})
-    when = f"from {days[0]} to {days[-1]}" if len(days) > 1 else "".join(days)
-    # a span of days begins with `from` itself
-    return f"{len(reused)} of {of} trials reused from {when}".replace("from from", "from") if reused else ""
-
-
 class Against(Model):
     """What this run was compared with: a saved baseline, or another run.
 

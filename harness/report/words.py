@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from harness import metrics
 from harness.compare.rows import GOLD
 from harness.metrics import trust
-from harness.model.results import Pooled, Results, count_reused
+from harness.model.dates import count_reused
+from harness.model.results import Pooled, Results
 from harness.model.trial import FED, SCRIPTED, Definition, Interval
 
 NOT_MEASURED: Mapping[str, str] = {

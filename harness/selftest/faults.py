@@ -12,7 +12,7 @@ from harness.machine.containment import find_degree
 from harness.machine.modules import import_all
 from harness.metrics.trust import BY_CHANCE
 from harness.metrics.trust.speed import UNSTEADY
-from harness.model.results import count_reused
+from harness.model.dates import count_reused
 from harness.model.trial import Better, Definition, Measure, Measured, NotMeasured, ReadPolicy, WritePolicy
 from harness.selftest import allowed, planted, planted_ways
 from harness.selftest.planted import base
@@ -111,7 +111,7 @@ class Matrix:
     def describe_reused(self) -> str:
         """How many plays are of earlier self-tests, and of which day; empty if none."""
         reused = {f"{name}: {family}": day for (name, family), day in self.days.items() if day}
-        return count_reused(reused, len(self.days))
+        return count_reused(reused, len(self.days), "plays")
 
 
 class FaultNameError(Exception):

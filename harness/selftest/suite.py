@@ -15,7 +15,7 @@ from harness.compare.comparisons import find_dominated
 from harness.compare.rows import DUMP
 from harness.machine.workers import map_parts
 from harness.model.cells import Cell
-from harness.model.results import count_reused
+from harness.model.dates import count_reused
 from harness.model.scenario import MINED
 from harness.model.trial import READ_POLICIES
 from harness.repo.checks import WorkTrees
@@ -102,7 +102,7 @@ class SelfTest:
 
     def describe_reused(self) -> str:
         """How many stories had all work done by earlier self-tests, and on which day; empty if none."""
-        return count_reused({story: day for story, day in self.days.items() if day}, len(self.days))
+        return count_reused({story: day for story, day in self.days.items() if day}, len(self.days), "stories")
 
 
 class _Proven(NamedTuple):

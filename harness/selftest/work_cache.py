@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from harness.machine.rows import Row, RowCache
+from harness.machine.sealed import SealedEntries, SealedEntry
 from harness.model.trial import digest
 from harness.play import sources
 from harness.repo import checks, programs
@@ -23,7 +23,7 @@ from harness.selftest.proof import ScenarioProof
 FORM = 1
 
 
-class StoryRow(Row):
+class StoryWork(SealedEntry):
     """An entry: the work of one story.
 
     Attributes:
@@ -34,14 +34,14 @@ class StoryRow(Row):
     done: Mapping[str, Work]
 
 
-class WorkCache(RowCache):
-    """A folder of rows, one a story."""
+class WorkCache(SealedEntries):
+    """A folder of entries, one a story."""
 
     suffix = ".work"
 
-    def find(self, key: str | None) -> StoryRow | None:
+    def find(self, key: str | None) -> StoryWork | None:
         """None: the work is to be done."""
-        return self.find_row(key, StoryRow) if key else None
+        return self.find_entry(key, StoryWork) if key else None
 
     def keep(self, key: str | None, proof: ScenarioProof, done: Mapping[str, Work]) -> None:
         """Keeps the work of a proof that is whole, unless it found a breach, or what decides it was edited meanwhile.
@@ -52,7 +52,7 @@ class WorkCache(RowCache):
         if key and proof.breaches:
             self.forget(key)
         elif key and key == make_key(proof):
-            self.keep_row(StoryRow(key=key, story=proof.scenario.id, done=done))
+            self.keep_entry(StoryWork(key=key, story=proof.scenario.id, done=done))
 
 
 def make_key(proof: ScenarioProof) -> str | None:

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 import pytest
 
 from harness import paths
-from harness.machine.rows import Row, RowCache
+from harness.machine.sealed import SealedEntries, SealedEntry
 from harness.model.trial import digest
 from harness.play import sources
 from tests.support.reached import Checkout, lies_in
@@ -39,13 +39,13 @@ _ALSO = ("CI", "LANG", "LC_ALL", "TZ")
 _REPORTS, _UNREACHED = pytest.StashKey[list[bool]](), pytest.StashKey[set[str]]()
 
 
-class Pass(Row):
+class Pass(SealedEntry):
     """An entry: one test that passed."""
 
     test: str
 
 
-class PassCache(RowCache):
+class PassCache(SealedEntries):
     """A folder of passes."""
 
     suffix: ClassVar[str] = ".pass"
@@ -155,7 +155,7 @@ class Passes:
             self._module = item.path
             self._reads.found.clear()
         key = self._make_key(item)
-        if key and not self._fresh and (found := self._cache.find_row(key, Pass)):
+        if key and not self._fresh and (found := self._cache.find_entry(key, Pass)):
             pytest.skip(f"{BEFORE} ({found.made}, {key[:16]})")
 
     @pytest.hookimpl(wrapper=True)
@@ -179,7 +179,7 @@ class Passes:
         edited = self._conditions.find_edited() if keys else set[str]()
         for item, key in keys:
             if not self._conditions.reach(item, edited) and item.stash.get(_UNREACHED, None) == set():
-                self._cache.keep_row(Pass(key=key, test=item.nodeid))
+                self._cache.keep_entry(Pass(key=key, test=item.nodeid))
         self._passed.clear()
         self._kept_at = time.monotonic()
 

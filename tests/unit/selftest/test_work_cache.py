@@ -16,7 +16,7 @@ from harness.repo.clone import Clone
 from harness.selftest import bounds, cheats, job_checks, suite, text_checks, work_cache
 from harness.selftest.proof import ScenarioProof
 from harness.selftest.suite import SelfTest
-from harness.selftest.work_cache import StoryRow, WorkCache, make_key
+from harness.selftest.work_cache import StoryWork, WorkCache, make_key
 from tests.support.deep_house import DRY_RUN, HIDDEN, LIBRARY, STORY, TEST, DeepHouse
 from tests.unit.conftest import Series
 
@@ -155,7 +155,7 @@ def test_work_is_done_once_and_judged_each_time(tests: SelfTests, monkeypatch: p
     first = tests.prove()
     assert first.breaches == () and tests.ran and first.describe_reused() == ""
     again = tests.prove()
-    assert tests.ran == 0 and again.describe_reused().startswith("1 of 1 trials reused from ")
+    assert tests.ran == 0 and again.describe_reused().startswith("1 of 1 stories reused from ")
     assert judged(again) == judged(first) and (again.breaches, again.notes) == ((), first.notes)
     assert tests.prove(fresh=True).describe_reused() == "" and tests.ran
     monkeypatch.setattr(job_checks, "TIMES", 3)
@@ -173,19 +173,19 @@ def _forge(entry: Path) -> None:
 
 
 def _exchange(entry: Path) -> None:
-    row = StoryRow(key="0" * 64, story="migration/fees", done={})
+    row = StoryWork(key="0" * 64, story="migration/fees", done={})
     entry.write_text(row.model_copy(update={"sum": row.digest}).model_dump_json())
 
 
 def _leave_out(entry: Path) -> None:
-    row = StoryRow.model_validate_json(entry.read_bytes())
+    row = StoryWork.model_validate_json(entry.read_bytes())
     row = row.model_copy(update={"done": dict(list(row.done.items())[1:])})
     entry.write_text(row.model_copy(update={"sum": row.digest}).model_dump_json())
 
 
 def list_ends(data: bytes) -> dict[str, list[tuple[str, int, str | None]]]:
     """How each command of an entry ended; what tests print tells the time that they took."""
-    done = StoryRow.model_validate_json(data).done
+    done = StoryWork.model_validate_json(data).done
     return {
         key: [(each.decision, each.exit, each.value) for each in (*work.ran, *work.checks, *work.visible)]
         for key, work in done.items()

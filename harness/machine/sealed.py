@@ -12,7 +12,7 @@ from harness.machine.entries import Entries
 from harness.model.trial import Model, digest
 
 
-class Row(Model):
+class SealedEntry(Model):
     """An entry.
 
     Attributes:
@@ -29,18 +29,18 @@ class Row(Model):
         return digest(self.model_dump(mode="json", exclude={"sum"}))
 
 
-R = TypeVar("R", bound=Row)
+E = TypeVar("E", bound=SealedEntry)
 
 
-class RowCache(Entries):
-    """A folder of rows. Whatever cannot be kept is not kept."""
+class SealedEntries(Entries):
+    """A folder of them. Whatever cannot be kept is not kept."""
 
-    def find_row(self, key: str, form: type[R]) -> R | None:
+    def find_entry(self, key: str, form: type[E]) -> E | None:
         """None: there is none, or it is damaged and removed."""
         try:
-            row = form.model_validate_json(self.read(key))
-            if (row.key, row.sum) == (key, row.digest):
-                return row
+            entry = form.model_validate_json(self.read(key))
+            if (entry.key, entry.sum) == (key, entry.digest):
+                return entry
         # before OSError, of which it is one: what is not there is not damaged
         except FileNotFoundError:
             return None
@@ -49,7 +49,7 @@ class RowCache(Entries):
         self.forget(key)
         return None
 
-    def keep_row(self, row: Row) -> None:
+    def keep_entry(self, entry: SealedEntry) -> None:
         """In place of the one that was there."""
         with suppress(OSError):
-            self.write(row.key, row.model_copy(update={"sum": row.digest}).model_dump_json().encode())
+            self.write(entry.key, entry.model_copy(update={"sum": entry.digest}).model_dump_json().encode())
