@@ -26,6 +26,7 @@ def sdk(module: str, install: str) -> Any:
     """The backend's library, imported when a store is opened; RuntimeError names what is missing."""
     try:
         return import_module(module)
+    # what is missing may be a package that the SDK needs, and not the SDK
     except ModuleNotFoundError as error:
         raise RuntimeError(f"{error.name} is not installed; install {install}") from error
 
@@ -168,6 +169,7 @@ class Rows(LocalMemory):
 
     def remember(self, items: Sequence[Item]) -> list[Ack]:
         acks = [Ack((self._insert(item),) if item.text.strip() else ()) for item in items]
+        # one write for the whole batch, and none for blank texts
         if added := [name for ack in acks for name in ack.ids]:
             self.after_change(added)
         return acks
@@ -190,9 +192,11 @@ class Rows(LocalMemory):
         # kept until the next write, or each recall would go through all rows
         if scope not in self._visible:
             self._visible[scope] = [name for name in self.rows if self.sees(name, scope)]
+        # not kept with it: what holds depends on the time that is asked about
         visible = self.select_holding(self._visible[scope], at)
         if where != Filter():
             visible = [name for name in visible if fits(self.rows[name], where)]
+        # a matrix or an index of nothing cannot be made
         return [self.hit(name, score) for name, score in self.find(query, visible, k)] if visible else []
 
     def select_holding(self, names: Sequence[str], at: str) -> Sequence[str]:
@@ -225,6 +229,7 @@ class Rows(LocalMemory):
         return gone
 
     def forget_scope(self, scope: Scope) -> None:
+        # without scopes it would take every memory of the store
         if not self.scoped:
             raise Unsupported("forget_scope")
         self.rows = {name: item for name, item in self.rows.items() if item.scope != scope}
@@ -260,6 +265,7 @@ class RowMemory(Rows, FileMemory):
         if not self.ends:
             return names
         now = moment(at)
+        # at the very moment of its end it has ended, as the contract says
         return [name for name in names if name not in self.ends or moment(self.ends[name]) > now]
 
     def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:

@@ -65,6 +65,7 @@ def _list_lines(transcript: Sequence[Message]) -> Iterator[Line]:
 
 
 def _length(lines: Sequence[Line]) -> int:
+    # `_join` puts a line end between two, and none behind the last
     return sum(len(line.text) + 1 for line in lines) - 1
 
 

@@ -53,6 +53,7 @@ class FolderMemory(Rows):
         for left in root.rglob("*.new"):  # by a kill in the middle of a write
             left.unlink()
         self.load()
+        # what the disk holds now, with which `write` compares
         self._written = dict(self.rows)
 
     @abstractmethod
@@ -75,6 +76,7 @@ class FolderMemory(Rows):
         """The memories of a folder, in the order of the index; those that it does not name come last."""
         held = (_FILE.fullmatch(text_of(path)) for path in sorted(folder.glob("*.md")))
         found = {each[1]: Item(each[4], read_scope(each[3]) or Scope(), "", each[2]) for each in held if each}
+        # once each, as a file that the index names lies in the folder, too
         named = dict.fromkeys((*_LINK.findall(text_of(index)), *found))
         self.rows |= {name: found[name] for name in named if name in found}
 
@@ -89,6 +91,7 @@ class FolderMemory(Rows):
             )
             # an update writes to the path of its earlier text, which must stay
             old.pop(path, None)
+        # an update may have moved a memory: the index that it left changes, too
         self.write_index(dict.fromkeys(item.scope for item in (*old.values(), *fresh.values())))
         for path in old:
             path.unlink(missing_ok=True)
@@ -106,6 +109,7 @@ class FolderMemory(Rows):
     def find(self, query: str, visible: Sequence[str], k: int) -> list[tuple[str, float | None]]:
         """Whatever shares a word, best first, then in the order of writing."""
         if self._words is None:
+            # over all rows and not the visible ones, as it serves every place until the next write
             texts = [_okapi.split(item.text) for item in self.rows.values()]
             self._words = _okapi.Index(sdk("numpy", "coldwarm"), texts)
         # the index holds the rows in this order, as each write drops it
@@ -117,6 +121,7 @@ class FolderMemory(Rows):
         """What is loaded, and the files that a search finds beside it: their whole text."""
         visible = [name for name in self.rows if self.sees(name, scope)]
         found = [name for name, _ in self.find(query, visible, k)] if self.search else []
+        # what was found is shown with its whole text already
         lines = [name for name in self.loaded(visible) if name not in found]
         return [*map(self.hit, found), *(replace(self.hit(name), text=hook(self.hit(name).text)) for name in lines)]
 

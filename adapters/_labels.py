@@ -37,6 +37,7 @@ def _escape(value: str) -> str:
 def read_label(word: object, known: Any) -> dict[str, str] | None:
     """None: it is not one of ours."""
     pairs = [part.partition("-") for part in str(word).split(" ")]
+    # `adapters/mcp.py` tells a confidence with the source
     if any(part not in {*asdict(known), "confidence"} or not value for part, _, value in pairs):
         return None
     return {

@@ -128,6 +128,7 @@ def read_mapping(path: Path) -> ServerMapping:
     """Raises ValueError, one line: the file, what is wrong, and what it may be."""
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
+        # `path` and `tools` are ours, and no keys of a file
         _check_names(
             "key", given, {each.name for each in fields(ServerMapping)} - {"path", "tools"} | FIELDS.keys() | {"row"}
         )
@@ -305,6 +306,7 @@ def read_number(value: Any, where: str, part: str) -> float | None:
 
 
 def name_kind(value: Any) -> str:
+    # JSON as Python reads it may hold NaN and Infinity
     if isinstance(value, float) and not isfinite(value):
         return str(value)
     kinds = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}

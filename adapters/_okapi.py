@@ -13,6 +13,7 @@ from math import log
 from typing import Any
 
 WORD = re.compile(r"[a-z0-9_]+")
+# the defaults of rank_bm25, which calls the last one epsilon
 K1, B, FLOOR = 1.5, 0.75, 0.25
 
 

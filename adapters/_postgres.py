@@ -58,6 +58,7 @@ def claim(psycopg: Any, space: Space) -> str:
     """The URL of a schema of this store's own: a server that the environment names may hold other stores, too."""
     if space.service is None:
         raise RuntimeError(f"it needs PostgreSQL: {INSTALL} installs it, COLDWARM_POSTGRES_URL names a running one")
+    # a name in PostgreSQL has 63 bytes, and a path may have more
     schema = f"store_{sha256(space.root.encode()).hexdigest()[:16]}"
     with _connect(psycopg, space.service) as link:
         link.execute("SELECT pg_advisory_lock(1)")  # IF NOT EXISTS fails for one of two at once

@@ -22,6 +22,7 @@ FORGET = "forget"
 """First word of the message of a commit that deletes; the ids of what it deletes follow."""
 # what is configured on this machine must not decide what git does here
 QUIET = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"}
+# no gc, which would run on in the background after its commit
 AS = ("-c", "user.name=agent", "-c", "user.email=agent@example.com", "-c", "gc.auto=0", "-c", "core.autocrlf=false",
       "-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false")  # fmt: skip
 
@@ -50,6 +51,7 @@ class AgentsMdMemory(NotesMemory):
             raise RuntimeError("git is not installed") from None
         if done.returncode:
             raise RuntimeError(f"git {words[0]}: {' '.join(done.stderr.decode('utf-8', 'replace').split())[:300]}")
+        # as bytes: decoded by `text=True`, half a pair of surrogates would fail
         return done.stdout.decode("utf-8", "surrogatepass")
 
     def commit(self, message: str) -> None:

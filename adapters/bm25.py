@@ -20,6 +20,7 @@ class Bm25Memory(RowMemory):
 
     def after_change(self, added: Sequence[str] | None = None) -> None:
         super().after_change(added)
+        # bm25s has no call that adds texts to an index
         self.index = None
 
     def words(self, texts: Iterable[str]) -> list[list[str]]:
@@ -48,6 +49,7 @@ class Bm25Memory(RowMemory):
         # where all are visible, not every name has to be looked up
         if len(visible) < len(names):
             shown = set(visible)
+            # the type is told, as an empty list would become floats, which are no indexes
             seen = self.numpy.array([at for at in seen.tolist() if names[at] in shown], dtype=int)
         best = seen[self.numpy.argsort(-scores[seen], kind="stable")[:k]]
         return [(names[at], scores[at].item()) for at in best.tolist()]

@@ -170,6 +170,7 @@ class ChromaMemory(BaseMemory):
     def __init__(self, chromadb: Any, space: Space) -> None:
         self.space = space
         self.client = self.connect(chromadb, space)
+        # Chroma measures by l2 unless told otherwise, and `hit` makes a score of a cosine
         self.collection = self.client.get_or_create_collection(
             "memories", embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
         )

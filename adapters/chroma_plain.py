@@ -30,6 +30,7 @@ class PlainMemory(ChromaMemory):
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
         return [replace(hit, scope=None) for hit in super().recall(query, scope, k, at)]
 
+    # inherited, it would ask as the row `chroma` does
     def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
         raise Unsupported("recall_where")
 

@@ -115,6 +115,7 @@ class ClaudeMemMemory(LocalMemory):
 
     def get(self, scope: Scope, memory_id: str) -> Hit | None:
         row = self.ask("GET", f"/api/observation/{quote(memory_id, safe='')}") if memory_id.isdecimal() else None
+        # ids count through the whole worker, so that one may be another store's
         if row is None or not row["project"].startswith(f"{self.store} "):
             return None
         hit = read_hit(row)

@@ -220,6 +220,7 @@ class LettaMemory(Store):
             if item.text.strip():
                 groups[item.scope].append(at)
         acks = [Ack(())] * len(items)
+        # no request where nothing is stored
         archives = dict(self.archives()) if groups else {}
         for scope, places in groups.items():
             if scope not in archives:
@@ -238,6 +239,7 @@ class LettaMemory(Store):
         for passage in self.client.archives.passages.create_many(archive, passages=rows):
             made[content(passage.text, passage.created_at, passage.metadata)].append(passage.id)
         wanted = (content(item.text, datetime.fromisoformat(item.at), metadata(item)) for item in items)
+        # of equal items any id will do, as their passages are alike
         return [made[each].pop() for each in wanted]
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
@@ -253,6 +255,7 @@ class LettaMemory(Store):
 
         found = [(place, self._search(query, archive, k, fitting)) for place, archive in self.holding_at(scope)]
         rows = [(passage, place) for place, passages in found for passage in passages]
+        # of one archive they come in their order, without the query being embedded once more
         if sum(1 for _, passages in found if passages) > 1:
             (asked,) = embed(self.space, [query])
             rows.sort(key=lambda row: -cosine(asked, row[0].embedding))
@@ -294,6 +297,7 @@ class LettaMemory(Store):
     def forget_scope(self, scope: Scope) -> None:
         for archive in self.exactly(scope):
             self.client.archives.delete(archive)
+            # the agent that lists an archive is named by it, and no part of it
             for agent in self.client.agents.list(name=archive):
                 self.client.agents.delete(agent.id)
 

@@ -105,9 +105,11 @@ class McpMemory(BaseMemory):
         """The rows of the answer. Raises ToolError, also where the server says in words that the tool failed."""
         tool = self.tools[name]
         try:
+            # a tool takes an object, also where nothing of its table is left
             answer, text = self.server.call(tool.tool, fill(tool.arguments, values) or {})
             if self.failed and (why := dig(answer, self.failed)):
                 raise ToolError(f"{tool.tool}: {why}")
+            # words in the place of rows only: the text of a memory may match as well
             if tool.missing and tool.rows is not None and isinstance(answer, str) and re.search(tool.missing, answer):
                 return []
         except ToolError as error:
@@ -185,11 +187,13 @@ class McpMemory(BaseMemory):
         found: dict[str, Hit] = {}
         for hit in (hit for place in each for hit in self.hits("recall", **asked, scope=place)):
             if self.sees(hit, scope):
+                # a memory may come for several scopes
                 found.setdefault(hit.memory_id, hit)
             # without scores, what later scopes bring comes last: it could not be among the k
             if len(found) == k and not (self.scored or self.whole):
                 break
         hits = list(found.values())
+        # scores of some alone would put the others last, whatever they are worth
         if all(hit.score is not None for hit in hits):
             hits.sort(key=lambda hit: -(hit.score or 0.0))
         return hits if self.whole else hits[:k]
@@ -201,6 +205,7 @@ class McpMemory(BaseMemory):
             rows = self.ask("entries", scope=place, offset=came, page=page, limit=LIMIT)
             new = [row for row in rows if str(row.get("id")) not in seen]
             yield from self._read("entries", new, place)
+            # a tool that turns no pages has given all that it has
             if not new or not (tool.uses("offset") or tool.uses("page")):
                 return
             seen |= {str(row.get("id")) for row in new}
@@ -235,6 +240,7 @@ class McpMemory(BaseMemory):
             return delete_and_add(self, scope, memory_ids, item)
         old, *others = memory_ids
         ack = self._write("supersede", uuid4().hex, item, old=old, olds=[*memory_ids])
+        # the tool replaces one memory, so that the others are deleted
         if others and not self.tools["supersede"].uses("olds"):
             self.forget(scope, others)
         return ack
@@ -260,6 +266,7 @@ class McpMemory(BaseMemory):
     def forget_scope(self, scope: Scope) -> None:
         if "forget" not in self.tools:
             raise Unsupported("forget_scope")
+        # all pages are read before the first deletion, which would move them
         for hit in self.entries(scope):
             self.ask("forget", id=hit.memory_id, scope=name_scope(scope))
 
@@ -285,6 +292,7 @@ class Mcp(BaseAdapter):
     def _choose(self, server: str) -> None:
         self.server, self.mapping = server, read_mapping(find_mapping(server))
         self.packages, self.files = self.mapping.packages, (self.mapping.path,)
+        # who is told of the gateway has it embed
         self.embeds = any("{gateway}" in value for value in self.mapping.env.values())
 
     def configured(self, settings: Mapping[str, str]) -> Self:

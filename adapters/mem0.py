@@ -204,6 +204,7 @@ class Mem0Memory(BaseMemory):
             return []
         events = self.memory.history(memory_id)
         texts = (event[side] for event in events for side in ("old_memory", "new_memory") if event[side])
+        # each text stands in two events, as the new one and as the old one
         return list(dict.fromkeys(texts))
 
     def update(self, scope: Scope, memory_id: str, item: Item) -> Ack:

@@ -60,6 +60,7 @@ class Mem0Pgvector(Mem0):
         return self
 
     def version(self) -> str:
+        # told at once: with Mem0 alone this row cannot be played
         release("psycopg", INSTALL)
         return super().version()
 

@@ -124,6 +124,7 @@ class MemciteMemory(LocalMemory):
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
         """As memcite's own call, which takes one memory, does. One of another scope cannot be pointed at, and goes."""
         (ack,) = self.remember([item])
+        # a blank successor replaces nothing
         for old in memory_ids if ack.ids else ():
             if found := self.find(scope, old):
                 label, database, _ = found

@@ -13,6 +13,7 @@ from adapters._base import SCOPES, FileAdapter, FileMemory
 from adapters._capture import LOG, by_message, observe_with
 from harness.adapter import FILTERS, Ack, Hit, Item, Memory, Message, Scope, Source, Space, Verdict
 
+# a lookahead, so that a split leaves each note its head
 NOTE = re.compile(r"^(?=- \d{4}-\d\d-\d\d \[)", re.MULTILINE)
 # the place is matched lazily, or it would take the day until which a note holds
 PARTS = re.compile(r"- (\S{10}) \[([^\]\n]*?)(?:; until (\d{4}-\d\d-\d\d))?\] (.*)\n", re.DOTALL)
@@ -69,6 +70,7 @@ def hit(name: str, note: str, at: str = "") -> Hit:
         day, place, end, text = found.groups()
         # days of ISO 8601 compare as texts
         over = Verdict("expired", reason=f"until {end}") if end and at[:10] >= end else None
+        # not False: the file does not vouch for what carries no end
         return Hit(name, text, created=day, scope=read_place(place), superseded=bool(over) or None, verdict=over)
     return Hit(name, note)
 
@@ -77,6 +79,7 @@ class NotesMemory(FileMemory):
     def remember(self, items: Sequence[Item]) -> list[Ack]:
         lines = [line(item) for item in items]
         self.add("".join(lines))
+        # a text may hold what looks like a further note, and is several then
         return [Ack(tuple(split(text))) for text in lines]
 
     def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
@@ -90,6 +93,7 @@ class NotesMemory(FileMemory):
 
     def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
         notes = split(self.text())
+        # a line that its owner wrote has no brackets for a mark
         marked = {name: mark(notes[name], at[:10]) for name in memory_ids if PARTS.fullmatch(notes.get(name, ""))}
         if marked:
             self.rewrite("".join((notes | marked).values()))

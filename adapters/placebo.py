@@ -32,6 +32,7 @@ class PlaceboMemory(NothingMemory):
         self._seed = seed
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        # by the question: asked again, it gets the same notes
         drawn = sha256(f"{self._seed} {query}".encode("utf-8", "surrogatepass")).digest()
         chosen = random.Random(drawn).sample(range(len(NOTES)), min(k, len(NOTES)))  # noqa: S311 - repeatable, not secret
         return [Hit(f"placebo-{number}", NOTES[number]) for number in chosen]

@@ -179,6 +179,7 @@ class ReferenceMemory(BaseMemory):
         content = json.dumps(to_wire(item), sort_keys=True)
         names = (sha256(f"{turn} {content}".encode()).hexdigest()[:16] for turn in count())
         taken = "SELECT 1 FROM memories WHERE id = ?"
+        # under any mark, as `erase` takes an id from all of them
         name = next(name for name in names if not self.db.execute(taken, [name]).fetchone())
         self.db.execute(ADD, {"id": name, **self.columns(item, vector)})
         return Ack((name,))
@@ -250,6 +251,7 @@ class ReferenceMemory(BaseMemory):
         """The successor takes their place; no mark loses them."""
         (vector,) = self.vectors([item])
         with self.writing():
+            # a blank successor takes nobody's place
             for row in [row for name in memory_ids for row in self.visible(scope, name) if vector]:
                 self.db.execute("DELETE FROM memories WHERE id = ? AND mark = 0", [row["id"]])
             return self.add(item, vector)
@@ -275,6 +277,7 @@ class ReferenceMemory(BaseMemory):
     def forget_scope(self, scope: Scope) -> None:
         with self.writing():
             for row in self.db.execute(LISTED, vars(scope)).fetchall():
+                # by id, as a mark may hold it under the scope that it had before an update
                 self.db.execute(ERASE, [row["id"]])
             self.db.execute(ERASE_SCOPE, vars(scope))  # what only a mark still holds
 

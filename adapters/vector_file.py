@@ -28,6 +28,7 @@ class VectorFileMemory(RowMemory):
 
     def after_change(self, added: Sequence[str] | None = None) -> None:
         texts = dict.fromkeys(item.text for item in self.rows.values())
+        # by text: what an update keeps or a batch repeats is embedded once
         fresh = [text for text in texts if text not in self.vectors]
         self.vectors.update(zip(fresh, map(self.vector, embed(self.space, fresh)), strict=True))
         self.vectors = {text: self.vectors[text] for text in texts}
