@@ -131,6 +131,7 @@ class Folder:
     @classmethod
     def create(cls, out: Path) -> Folder:
         """A new folder below `out`, and `out/latest` pointing to it."""
+        # two runs may begin in one second
         name = f"{time.strftime('%Y%m%d-%H%M%S')}-{digest([os.getpid(), time.time_ns()])[:4]}"
         try:
             made = files.make_folder(out, name)
@@ -265,6 +266,7 @@ class Folder:
                 found = load(path, self.blobs)
                 if found.trial.id != name:
                     raise LogError(f"{path}:1: the log of {found.trial.id}, not of {name}: it was renamed")
+            # nothing was played in it, so it is no problem
             except Unbegun:
                 continue
             except LogError as error:

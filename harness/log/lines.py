@@ -194,6 +194,7 @@ def load_ends(path: Path) -> Ends | None:
         return None
     end = len(data) - 1
     seal = _SEAL.search(data, max(0, data.rfind(b"\n", 0, end)), end) if data.endswith(b"\n") else None
+    # a view, as a slice would copy the whole log
     if not seal or not seal[1] or hashlib.sha256(memoryview(data)[: end - _SEAL_BYTES]).hexdigest().encode() != seal[2]:
         return None
     first, last = data[: data.index(b"\n")], data[data.rfind(b"\n", 0, end) + 1 : seal.start()] + b"}"

@@ -17,6 +17,7 @@ class HitsPacker:
 
     def add(self, page: Sequence[Hit]) -> None:
         if page:
+            # without its own brackets, so that the pages make one list
             self._pages += [b"," if self._pages else b"[", HITS.dump_json(tuple(page), exclude_none=True)[1:-1]]
 
     def finish(self) -> tuple[Hit, ...] | Ref:

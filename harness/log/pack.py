@@ -48,6 +48,7 @@ def pack(run: Path, target: Path) -> None:
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
     ):
         for path in contents:
+            # not recursive, as every file is named by itself
             archive.add(path, str(path.relative_to(run)), recursive=False, filter=_strip_member)
 
 
@@ -147,6 +148,7 @@ def _list_contents(run: Path) -> Iterator[Path]:
     found += [path for name in FOLDERS for path in sorted((run / name).rglob("*"), key=_sort_alike)]
     for path in found:
         kind = path.lstat().st_mode
+        # blobs lie in folders by their first two digits; no other folder of a run has any
         if stat.S_ISDIR(kind) and path.parent == run / "blobs":
             continue
         if not stat.S_ISREG(kind) or not _NAME.fullmatch(str(path.relative_to(run))):

@@ -95,6 +95,7 @@ def pack(key: str, played: Played) -> bytes:
     body = bytes(compressor.finish())
     head = Head(
         key=key,
+        # by its file, as a parcel may be made long after the play
         played=datetime.fromtimestamp(played.path.stat().st_mtime, UTC).date(),
         log=len(log),
         blobs=sizes,

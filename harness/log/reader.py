@@ -200,6 +200,7 @@ class Log(Played):
         if not isinstance(event.hits, Ref):
             yield from event.hits
             return
+        # behind the bracket that opens the list
         data, begin = self.blobs.get(event.hits), 1
         while begin < len(data):
             # a page ends between two hits, so that it is JSON by itself
@@ -307,6 +308,7 @@ def skim(path: Path, blobs: Blobs, kind: FileKind[Any, Any]) -> Outline | None:
         for name in ends.blobs:
             blobs.check(blobs.find(name))
     except (ValidationError, BlobError):
+        # `read` says what is wrong, and in which line
         return None
     if not isinstance(opening, kind.opening) or not end.closes:
         return None

@@ -245,6 +245,7 @@ class Transcript(Played):
             if kept is self._large:
                 kept.clear()
             data = self.blobs.get(value) if isinstance(value, Ref) else json.dumps(value).encode()
+            # a get brings one hit or null, and no list
             listed = data if data.startswith(b"[") else b"[%s]" % (b"" if data == b"null" else data)
             kept[key] = _HITS.validate_json(listed)
         return kept[key]

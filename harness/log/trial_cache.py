@@ -58,6 +58,7 @@ class TrialCache(Entries):
         except FileNotFoundError:
             return False
         except (OSError, ParcelError):
+            # it would be read and refused each time
             self.forget(key)
             return False
         return True

@@ -26,4 +26,5 @@ def memory_word(canary: str) -> str:
 
 def query(text: str, canary: str) -> str:
     """A text as a query: without the word that no query carries."""
+    # replacing an empty text would put the word between all letters
     return text.replace(canary, query_word(canary)) if canary else text

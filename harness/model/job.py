@@ -140,6 +140,7 @@ class Job(Model):
     def list_commands(self) -> Iterator[Command]:
         """What whoever does the job may run: its commands and the tests that it can see, and the checks of values."""
         # where there are hidden tests a check runs them, and they are laid only when the job is judged
+        # a command that is a check as well is listed once
         yield from dict.fromkeys(
             [*self.run, *self.visible, *(each.check for each in self.decisions if not self.hidden)]
         )

@@ -340,6 +340,7 @@ class Results(Model):
     def list_tested(self) -> list[str]:
         """The backends under test by name: those with a row that is no control's, and those that were only drilled."""
         rows = {name for name, row in self.backends.items() if not row.control}
+        # the reference is a control of the drills, and no backend under test
         return sorted(rows | {cell.backend for cell in self.trust if cell.backend not in self.backends} - {SOUND})
 
     def list_writes(self) -> list[WritePolicy]:

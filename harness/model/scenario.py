@@ -151,6 +151,7 @@ class Session(Model):
         wanted = frozenset(facts)
         numbers = (at for at, message in enumerate(self.transcript, 1) if wanted & message.anchored)
         telling = (at for at, message in enumerate(self.transcript, 1) if wanted.intersection(message.tells))
+        # who tells it comes before who only speaks of it
         number = next(telling, next(numbers, None))
         return self.id if number is None else f"{self.id}#{number}"
 

@@ -147,6 +147,7 @@ def write_text(form: Form, of: int, twin: str = "") -> str:
     Args:
         twin: The text of another memory, which `again`, `capitals` and `spaces` repeat.
     """
+    # 37 and a prime: no two of the first 9973 rules name one desk
     plain = f"Rule {of} of the {SUBJECTS[of % len(SUBJECTS)]}: ask desk {of * 37 % 9973} first"
     if form == "long":
         return f"{plain}, then " + ", ".join(f"read page {of + n} and sign it" for n in range(12))

@@ -49,6 +49,7 @@ SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 
 
 class Model(BaseModel):
+    # JSON has no infinity: pydantic would write null, which reads as absent
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 

@@ -43,6 +43,7 @@ class Copies:
             with files.open_regular(path) as source:
                 size = os.fstat(source).st_size
                 parts = list(raw.find_written(source, size))
+                # all of it or nothing, as half a file would pass for the whole
                 if sum(end - start for start, end in parts) > self._left:
                     return False
                 to.parent.mkdir(parents=True, exist_ok=True)

@@ -138,6 +138,7 @@ class Survey:
     def _place(self, named: str) -> Path | None:
         """Where a layer lies; None if that is outside of the space."""
         path = self._root / named
+        # the link itself, so that it is told that nobody followed it
         if path.is_symlink():
             inside = path.resolve().is_relative_to(self._root)
             return path.parent.resolve() / path.name if inside else None
@@ -207,6 +208,7 @@ class Survey:
         except FileNotFoundError:
             pass
         except OSError as error:
+            # what cannot be read is not among the bytes that were looked at
             file.size = 0
             file.problems.append(f"{path.name[:200]!a} cannot be read: {error.strerror}")
         file.sightings = tally.sightings()

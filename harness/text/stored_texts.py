@@ -61,6 +61,7 @@ class _Texts:
         return text in self._whole
 
     def add(self, text: str) -> None:
+        # without blank ends, as entries are cut
         self._whole.add(text.strip())
         self._uncounted.append(text)
 
