@@ -157,6 +157,7 @@ def _score(views: Sequence[View]) -> list[Cell]:
 
 
 def _cells(views: Sequence[View]) -> list[Cell]:
+    # what depends on no way of reading is measured once for all of them
     shared = {metric.definition.name: _measure(metric, views[0]) for metric in METRICS if not metric.reads}
     cells = []
     for view in views:

@@ -22,6 +22,7 @@ def _count(view: View, event: Event) -> int:
     if isinstance(event, Wrote):
         return int(event.purpose != "noise")
     if isinstance(event, Retired):
+        # what lapses takes no call: its write has told when it ends
         return {"expire": len(event.ids), "lapse": 0}.get(event.op, 1)
     if isinstance(event, Recalled):
         return int(event.purpose in ("lookup", find_purpose(view.read_policy)))

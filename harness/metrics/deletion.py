@@ -243,6 +243,7 @@ def _layers(record: Record) -> list[LayerVerdict]:
         scans.setdefault(event.layer.name, {}).setdefault(event.stage, []).append((line, event))
     beside = {event.layer.name for _, event in record.of(Scanned) if not event.declared}
     verdicts = [_verdict(name, stages, targets) for name, stages in scans.items() if targets]
+    # of undeclared places only those that show a target, or could not be read
     return [each for each in verdicts if each.layer not in beside or each.before or each.after or each.unread]
 
 
@@ -283,6 +284,7 @@ def deleted_from_bytes(view: View) -> Measure:
         lost = _explain_loss(view, Looks(view.record), "reopened")
         return lost or not_applicable("the backend declares no layer")
     facts = {fact for each in verdicts if each.problem is None for fact in each.before}
+    # a text that moved into a layer is left there, though no look before had seen it
     facts |= {fact for each in verdicts for fact in each.after}
     stored = view.record.stored
     left = {fact: str(Receipt(each.line, None, fact, stored.get(fact))) for each in verdicts for fact in each.after}

@@ -31,6 +31,7 @@ def _find(record: Record) -> Iterator[Drop]:
     for line, event in enumerate(record.log.events, 1):
         if isinstance(event, Wrote):
             items = record.log.items(event)
+            # a write whose outcome nobody knows may have replaced nothing
             if event.ids is not None:
                 old = [held.pop(each) for each in event.replaces if each in held]
                 yield from _judge(record, line, event.session, old, items)

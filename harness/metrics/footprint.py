@@ -38,6 +38,7 @@ def of_trial(log: Log) -> Iterator[Sample]:
     """
     name, noise, alive, looks = log.trial.backend or "", log.trial.noise, set[str](), list[Scanned]()
     for event in log.events:
+        # a filtered recall is another call, with a time of its own
         if isinstance(event, Recalled) and event.where is None and event.took is not None and event.fault is None:
             yield Sample(name, "recall", event.pool, event.took, noise)
         elif isinstance(event, Wrote) and event.ids is not None:

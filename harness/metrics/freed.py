@@ -65,6 +65,7 @@ def of_texts(texts: Iterable[str]) -> Size:
 
 
 def of_vectors(amount: int) -> Size:
+    # no number of bytes: a vector shows in those alone that look like no text
     return Size(0, max(1, amount * COMPONENTS))
 
 

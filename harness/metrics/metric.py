@@ -156,6 +156,7 @@ def mean(values: Sequence[float], receipts: Sequence[str] = (), *, none: str) ->
     """The mean of shares between 0 and 1; no interval, as a share is not a count."""
     if not values:
         return not_applicable(none)
+    # fsum, as the last digits of a plain sum depend on the order
     total, of = fsum(values), len(values)
     return Measured(value=total / of, hits=total, of=of, receipts=tuple(receipts[:RECEIPTS]))
 

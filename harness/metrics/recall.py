@@ -102,6 +102,7 @@ def _parts(view: View, question: PhrasingSeen) -> float:
 
 
 def recall_all_at_k(view: View) -> Measure:
+    # of more facts than k, k memories of one fact each cannot hold all
     questions = [q for q in view.record.known_questions if len(set(q.probe.gold)) <= view.log.trial.k]
     return _share(questions, lambda question: _parts(view, question) == 1)
 

@@ -72,6 +72,7 @@ def tokens_ingest(view: View) -> Measure:
 
 
 def tokens_noise(view: View) -> Measure:
+    # in old logs noise was written apart, since then it is mixed into what is learnt
     return amount(_count_written(view.record, ("noise",)) + sum(event.noise for _, event in view.record.of(Wrote)))
 
 
@@ -111,10 +112,12 @@ def chat_unreported(view: View) -> Measure:
     support = view.record.support("usage")
     if not support.supported:
         return unsupported(support.note or "does not tell what its models used")
+    # there is one, as the calls were counted by it
     ((line, event), *_) = view.record.of(Metered)
     if event.calls is None:
         why = event.fault.message if event.fault else "the backend did not tell it"
         return NotMeasured(status="failed", reason=f"usage is declared, but: {why}", receipts=(f"L{line}",))
+    # it may tell of more calls than got to the endpoint
     hidden = max(0, counted - event.calls)
     return proportion(hidden, counted, [f"L{line}"] if hidden else (), none="")
 
@@ -181,6 +184,7 @@ def _count_repeated(view: View) -> int:
     for session in view.scenario.sessions:
         reads = order.get(session.id, [])
         total += sum(tokens for digest, tokens in reads if digest in known)
+        # after the sum: what one session reads twice repeats no earlier one
         known.update(digest for digest, _ in reads)
     return total
 

@@ -210,6 +210,7 @@ class Record:
             if isinstance(event, Wrote) and event.ids is not None:
                 alive.difference_update(event.replaces)
                 alive.update(name for ids in event.ids for name in ids)
+            # as in the play itself, what is marked as ended is not alive any more
             elif isinstance(event, Forgot | Retired) and event.said is not None:
                 alive.difference_update(event.ids)
         return len(alive)

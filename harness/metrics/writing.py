@@ -86,6 +86,7 @@ def _read_stretches(record: Record) -> Iterator[Stretch]:
                 if scenario.find_standing(fact.id, event.at, scenario.home(fact)) == "current"
             ),
             secret=event.secret,
+            # the last one: what cannot be read is asked for once more
             answered=bool(calls) and calls[-1].answered,
         )
 

@@ -103,6 +103,7 @@ def _measure(metric: TrustMetric, transcript: Transcript) -> Measure:
     if isinstance(found, Measured):
         return found
     lost = [call for call in faults.drop_provoked(faults.calls(transcript)) if call.op in metric.asks]
+    # cases that are missing because a call failed do not make the measure inapplicable
     if found.status == "not-applicable" and lost:
         receipts = (f"L{lost[0].line}",)
         return NotMeasured(status="failed", reason=f"{found.reason}; {_why(lost[0])}", receipts=receipts)

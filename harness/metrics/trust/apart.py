@@ -62,6 +62,7 @@ class ScopeView(DrillView):
             line: Of what took it, if no look was taken.
         """
         seen = {name: self.sees(step, name) for name in names}
+        # a loss that was seen outweighs a look that failed
         bad = True if False in seen.values() else None if None in seen.values() else False
         name = next((each for each, there in seen.items() if there is not True), names[0])
         return ScopeCase(bad, self.line(step, name) or self.transcript.receipt(line, name))

@@ -95,6 +95,7 @@ def _broken(kills: Kills, era: int) -> int | None:
     killed = kills.kills[era - 1][0]
     opened = [(line, event) for line, event in kills.handled if event.what == "opened" and kills.era(line) == era]
     first = next((write for write in kills.transcript.calls("remember") if kills.era(write[0]) == era), None)
+    # a second opening says that the first one failed
     if len(opened) != 1 or opened[0][1].fault is not None or first is None:
         return opened[0][0] if opened else killed
     line, call = first

@@ -46,6 +46,7 @@ def list_differing_parts(one: Scope, other: Scope) -> set[str]:
     return {part for part, name in vars(one).items() if name != vars(other)[part]}
 
 
+# few, as each holds a view and with it a transcript
 @lru_cache(maxsize=4)
 def find_ignored(view: ScopeView) -> frozenset[str]:
     """The parts that the store does not look at: of two scopes that differ in this one only, and by names that are not

@@ -18,6 +18,7 @@ def right_before_look_alike(transcript: Transcript) -> Measure:
     asked = view.list_acknowledged(transcript.plan.of("chosen"))
     looks = {piece.name: view.looks(piece.name, ["told apart"], ["recall"]) for piece in asked}
     cases = [(piece, look) for piece in asked for look in looks[piece.name]]
+    # where no question was put at all there is nothing to measure, and nothing failed
     unasked = sum(not own for own in looks.values()) if cases else 0
     bad = []
     for piece, look in cases:

@@ -33,6 +33,7 @@ def list_chains(view: DrillView) -> Iterator[Sequence[Piece]]:
 
 
 def last_text_served(transcript: Transcript) -> Measure:
+    # either of the two changes a text, so it takes the lack of both
     if lacking := lacks(transcript, "update") and lacks(transcript, "supersede"):
         return lacking
     view, of, bad, unanswered = DrillView.of(transcript), 0, list[tuple[int | None, str]](), 0
