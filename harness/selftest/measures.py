@@ -223,6 +223,7 @@ def _open_player(bench: Bench, scenario: str) -> FaultPlayer:
     playables = {name: fault_player.describe(name, *rest) for name, *rest in dict.fromkeys(references)}
     story = fault_player.load_story(bench.cache, scenario)
     player = FaultPlayer(story, root, gateway, playables, kept=bench.kept, fresh=bench.fresh)
+    # first: garbage that is frozen would stay for good
     gc.collect()
     gc.freeze()  # what all plays share is not looked through after each of them
     return player

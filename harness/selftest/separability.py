@@ -115,6 +115,7 @@ def _measure_kind(kind: ItemKind, found: Sequence[ItemRow]) -> Apart:
 
 def _split_folds(found: Sequence[ItemRow]) -> Iterator[tuple[Any, Any]]:
     """Stories are held out; no sentence of a story that is held out is learnt from, nor asked about if it was."""
+    # sorted, as the order of a set differs from process to process
     stories = sorted({row.story for row in found})
     for seed in range(ROUNDS):
         order = np.random.default_rng(seed).permutation(len(stories))
@@ -135,6 +136,7 @@ def _score_fold(found: Sequence[ItemRow], plain: Any, labels: Any, train: Any, t
         max_iter=40, max_bins=32, max_leaf_nodes=8, class_weight="balanced", random_state=0, early_stopping=False
     ).fit(plain[train], labels[train])
     yield "metadata and style", trees.predict_proba(plain[test])[:, 1]
+    # capitals are a part of the style
     grams = TfidfVectorizer(analyzer="char", ngram_range=(1, 3), sublinear_tf=True, min_df=3, lowercase=False)
     scale = StandardScaler()
     letters = grams.fit_transform([style(found[at].item.text) for at in train])

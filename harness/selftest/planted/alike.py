@@ -123,6 +123,7 @@ class StoresAPage(Planted):
     class Memory(ReferenceMemory):
         def remember(self, items: Sequence[Item]) -> list[Ack]:
             acks = super().remember(items)
+            # dropped once it is stored, so that it is acknowledged with an id
             drop(self, [name for ack in acks[100:] for name in ack.ids])
             return acks
 

@@ -43,6 +43,7 @@ class WritesTheFileItRead(Planted):
     class Memory(ReferenceMemory):
         def remember(self, items: Sequence[Item]) -> list[Ack]:
             (before,) = self.db.execute("SELECT coalesce(max(seq), 0) FROM memories").fetchone()
+            # time for another write to come between
             time.sleep(AT_WORK)
             acks = super().remember(items)
             own = [name for ack in acks for name in ack.ids]

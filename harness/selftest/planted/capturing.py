@@ -68,6 +68,7 @@ class DatesItToday(Planted):
 
     class Memory(ReferenceMemory):
         def observe(self, transcript: Sequence[Message], scope: Scope, at: str, session: str) -> Ack:
+            # a day that is fixed, and not the clock's, so that each play says the same
             return super().observe(transcript, scope, "2026-11-26T00:00:00+00:00", session)
 
 

@@ -65,6 +65,7 @@ class KeepsTenVersions(Planted):
 
     class Memory(_Trimming):
         def trim(self, texts: list[str]) -> list[str]:
+            # the tenth is the text as it is now
             return texts[-9:]
 
 

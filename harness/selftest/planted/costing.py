@@ -16,6 +16,7 @@ class WorksTooHard(Planted):
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            # work and no sleep, as seconds of the processor are counted
             pbkdf2_hmac("sha256", query.encode(), b"index", 200_000)
             return super().recall(query, scope, k, at)
 

@@ -46,6 +46,7 @@ class DropsLeadingZeros(_Damaged):
     """Numbers pass through an integer: the mode 0644 is 644."""
 
     class Memory(_Damaging):
+        # not a lone 0: a digit has to follow
         lost = r"\b0+(?=\d)"
 
 
@@ -53,6 +54,7 @@ class DropsFlags(_Damaged):
     """What begins with a dash is taken for an option of its own, and dropped."""
 
     class Memory(_Damaging):
+        # behind white space alone, as hyphens stand inside of words, too
         lost = r"(?<=\s)--?[A-Za-z][\w-]*(=\S+)?\s?"
 
 
@@ -67,6 +69,7 @@ class DropsSigns(_Damaged):
     """A sign before a number is taken for a dash."""
 
     class Memory(_Damaging):
+        # at the beginning of a word alone: between two numbers it makes a range
         lost = r"(?<!\S)[-+\N{MINUS SIGN}](?=\d)"
 
 
@@ -83,6 +86,7 @@ class KeepsTheFirstSentence(_Damaged):
 
     class Memory(_Damaging):
         def damage(self, text: str) -> str:
+            # a capital has to follow: versions, file names and abbreviations hold full stops, too
             return re.split(r"(?<=\w[.!?])\s+(?=[A-Z])", text, maxsplit=1)[0]
 
 
@@ -173,6 +177,7 @@ class TidiesPaths(_Damaged):
 
     class Memory(_Damaging):
         def damage(self, text: str) -> str:
+            # relative paths alone: `normpath` would make one slash of the two in a URL
             return re.sub(r"(?<!\S)\.{1,2}/\S+", lambda m: posixpath.normpath(m[0]), text)
 
 
@@ -180,6 +185,7 @@ class ShortensDigests(_Damaged):
     """Digests are written with seven digits."""
 
     class Memory(_Damaging):
+        # of 32 to 64 digits, which are MD5 to SHA-256
         lost = r"\b([0-9a-f]{7})[0-9a-f]{25,57}\b"
         by = r"\1"
 
@@ -189,6 +195,7 @@ class WritesNumbersAsFloats(_Damaged):
 
     class Memory(_Damaging):
         def damage(self, text: str) -> str:
+            # from 16 digits on a float is not exact
             return re.sub(r"\b\d{16,}\b", lambda m: f"{float(m[0]):.0f}", text)
 
 

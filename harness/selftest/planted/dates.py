@@ -43,6 +43,7 @@ class _Dated(Planted):
 def _shift_month(told: datetime, months: int) -> datetime:
     """The same day of another month, or the last that it has."""
     year, month = divmod(told.year * 12 + told.month - 1 + months, 12)
+    # a month may be too short for the day: its last one then
     for day in range(told.day, 0, -1):
         try:
             return told.replace(year=year, month=month + 1, day=day)
@@ -154,6 +155,7 @@ class HoldsAtItsEnd(Planted):
 
     class Memory(_Ending):
         def moved(self, end: datetime) -> datetime:
+            # one millisecond: the reference leaves out what ends at the very moment
             return end + timedelta(milliseconds=1)
 
 
@@ -277,6 +279,7 @@ class WritesTwoDigits(_Dated):
 
     class Memory(_Redating):
         def dated(self, at: str) -> str:
+            # as POSIX reads two digits: from 69 on they are of the last century
             century = "19" if at[2:4] >= "69" else "20"
             return f"{century}{at[2:]}"
 

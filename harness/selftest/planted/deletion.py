@@ -92,6 +92,7 @@ class LeavesTexts(Planted):
     class Memory(ReferenceMemory):
         def __init__(self, *args: Any) -> None:
             super().__init__(*args)
+            # the reference overwrites with zeros what it deletes
             self.db.execute("PRAGMA secure_delete = OFF")
 
 
@@ -176,6 +177,7 @@ class WipesTheSiblings(Planted):
     class Memory(ReferenceMemory):
         def forget_scope(self, scope: Scope) -> None:
             alike = "SELECT DISTINCT repo FROM memories WHERE substr(repo, 1, length(:repo)) = :repo"
+            # read to the end first, as the deletions below change what is read
             for (repo,) in self.db.execute(alike, asdict(scope)).fetchall():
                 super().forget_scope(replace(scope, repo=repo))
             super().forget_scope(scope)

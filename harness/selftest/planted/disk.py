@@ -112,6 +112,7 @@ class Lz4sTheDeleted(DeclaresOld, Planted):
     class Memory(KeepsDeleted):
         @staticmethod
         def form(text: str, vector: bytes) -> bytes:
+            # twice, as lz4 stores what does not repeat as it stands
             return bytes(lz4.frame.compress((text + " ").encode() * 2))
 
 

@@ -146,6 +146,7 @@ class FiltersWhatHasEnded(Planted):
 
     class Memory(ReferenceMemory):
         def recall_where(self, query: str, scope: Scope, k: int, at: str, where: Filter) -> list[Hit]:
+            # a time at which nothing had ended yet
             when = at if where == Filter() else "1970-01-01T00:00:00+00:00"
             return super().recall_where(query, scope, k, when, where)
 
@@ -243,6 +244,7 @@ class ReadsPathsAsPatterns(Planted):
             if where.path is not None and row["source"]:
                 told = json.loads(row["source"]).get("path")
                 pattern = "".join({"_": ".", "%": ".*"}.get(sign, re.escape(sign)) for sign in where.path)
+                # as LIKE has it, whose `%` takes line ends as well
                 if told is not None and re.fullmatch(pattern, told, re.DOTALL):
                     where = replace(where, path=told)
             return super().fits(row, where)

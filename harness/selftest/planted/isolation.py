@@ -68,6 +68,7 @@ class FoldsNames(Planted):
 
         def __init__(self, *args: Any) -> None:
             super().__init__(*args)
+            # the `lower` of SQLite knows the letters of ASCII alone
             self.db.create_function("folded", 1, fold_name)
 
 

@@ -268,6 +268,7 @@ class CutsLongDocumentsAtABlob(Planted):
 
     class Memory(ReferenceMemory):
         def add(self, item: Item, vector: bytes) -> Ack:
+            # the cut may fall inside of a letter
             return super().add(replace(item, text=item.text.encode()[:65_535].decode(errors="ignore")), vector)
 
 

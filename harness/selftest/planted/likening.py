@@ -107,6 +107,7 @@ class _Trashing(ReferenceMemory):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
+        # the columns of the reference, and none of its rows
         self.db.execute("CREATE TABLE IF NOT EXISTS trash AS SELECT * FROM memories WHERE 0")
 
     def erase(self, scope: Scope, memory_id: str) -> bool:

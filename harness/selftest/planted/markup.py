@@ -54,6 +54,7 @@ class EndsAtARule(_Damaged):
 
     class Memory(_Damaging):
         def damage(self, text: str) -> str:
+            # never blank, as a blank text would not be stored
             return re.split(r"\n---\n", text)[0] or text
 
 
@@ -62,6 +63,7 @@ class DropsFrontMatter(_Damaged):
 
     class Memory(_Damaging):
         def damage(self, text: str) -> str:
+            # a text that is nothing else stays, as a blank one would not be stored
             return re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL) or text
 
 

@@ -240,6 +240,7 @@ class KeepsThreeVersions(Planted):
 
     class Memory(_Trimming):
         def trim(self, texts: list[str]) -> list[str]:
+            # the third is the text as it is now
             return texts[-2:]
 
 

@@ -60,6 +60,7 @@ class ReplaysUpdatesInDisorder(Planted):
             super().__init__(*args)
             rows = self.db.execute("SELECT seq, text, earlier FROM memories WHERE mark = 0").fetchall()
             for row in rows:
+                # a memory that was never updated has no earlier text
                 *first, last = list_earlier(row) or [""]
                 if len(first) >= 2:
                     swapped = [last, json.dumps([*first, row["text"]]), row["seq"]]

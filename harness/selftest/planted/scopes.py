@@ -192,6 +192,7 @@ def _list_choices(place: Scope) -> list[tuple[str | None, ...]]:
     """Each part as it is, or left open."""
     choices: list[tuple[str | None, ...]] = [()]
     for part in PARTS:
+        # a set, as the place may leave this part open
         options = {getattr(place, part), None}
         choices = [(*each, option) for each in choices for option in options]
     return choices

@@ -77,6 +77,7 @@ class ProjectsVectors(Planted):
 
     class Memory(ReferenceMemory):
         def ask(self, texts: Sequence[str]) -> list[list[float]]:
+            # turned around, they are as near to each other, and none is found by its bytes
             return [vector[::-1] for vector in super().ask(texts)]
 
         def add(self, item: Item, vector: bytes) -> Ack:
@@ -129,6 +130,7 @@ class PacksTheNumbersOfTheDeleted(DeclaresOld, Planted):
         @staticmethod
         def form(text: str, vector: bytes) -> bytes:
             tokens = (text[at : at + 4] for at in range(0, len(text), 4))
+            # below 65,536, so that each takes two bytes
             return array("H", [crc32(token.encode()) % 50_000 for token in tokens]).tobytes()
 
 

@@ -33,6 +33,7 @@ class EchoesTheQuestion(Planted):
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
             hits = super().recall(query, scope, k, at)
+            # the same question gets the same id, as a memory would have it
             made = sha256(f"{query} {at}".encode()).hexdigest()[:16]
             first = hits[0] if hits else Hit(made, query, scope=scope)
             return [replace(first, memory_id=made, text=query, score=1.0), *hits][:k]

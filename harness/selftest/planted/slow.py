@@ -17,6 +17,7 @@ class Slow(Planted):
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+            # beyond LONGER of harness/selftest/faults.py: less may be the machine's doing
             time.sleep(0.08)
             return super().recall(query, scope, k, at)
 

@@ -35,6 +35,7 @@ class EndedTakePlacesOfAFilter(Planted):
             if where == Filter():
                 return super().recall_where(query, scope, k, at, where)
             ends = {row["id"]: row["expires"] for row in self.visible(scope)}
+            # at that time nothing had ended, so what has ended by now is among the k
             hits = super().recall_where(query, scope, k, "1000-01-01T00:00:00+00:00", where)
             return [hit for hit in hits if (end := ends[hit.memory_id]) is None or end > moment(at)]
 

@@ -46,6 +46,7 @@ class CompactionDropsTheEnded(Planted):
 
     def compact(self, space: Space) -> None:
         with closing(connect(self.path(space))) as database:
+            # a compaction is told no time, so the newest date in the store stands for now
             dates = [moment(row["at"]) for row in database.execute("SELECT at FROM memories WHERE mark = 0")]
             database.execute("DELETE FROM memories WHERE mark = 0 AND expires <= ?", [max(dates, default=0)])
         super().compact(space)
