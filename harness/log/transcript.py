@@ -32,6 +32,8 @@ Op = Literal[
 ]  # fmt: skip
 
 WRITES: tuple[Op, ...] = ("remember", "update", "supersede")
+READS: tuple[Op, ...] = ("recall", "recall_where", "entries", "get")
+"""What hits answer."""
 
 
 class Drilled(Event):
@@ -171,6 +173,13 @@ SIGHTINGS: TypeAdapter[tuple[Sighting, ...]] = TypeAdapter(tuple[Sighting, ...])
 STEPS: TypeAdapter[Steps] = TypeAdapter(Steps)
 ANSWERS: TypeAdapter[tuple[Answer, ...]] = TypeAdapter(tuple[Answer, ...])
 _HITS: TypeAdapter[tuple[Hit, ...]] = TypeAdapter(tuple[Hit, ...])
+_SAID: TypeAdapter[list[bool] | None] = TypeAdapter(list[bool] | None)
+_LISTS: Mapping[str, TypeAdapter[Any]] = {
+    "deprecate": _SAID,
+    "forget": _SAID,
+    "history": TypeAdapter(list[str] | None),
+}
+"""Operation -> its answer, where measures read the list as it stands in the file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,10 +281,12 @@ class Transcript(Played):
         """Answers are plain JSON in the file: what no seal vouches for may have another form. Raises LogError."""
         for line, call in self.of(Called):
             try:
-                if call.op in ("recall", "entries", "get"):
+                if call.op in READS:
                     self.hits(call)
-                elif call.op in ("remember", "update", "supersede"):
+                elif call.op in WRITES:
                     self.ids(call)
+                elif call.op in _LISTS:
+                    _LISTS[call.op].validate_python(self.answer(call), strict=True)
             except (TypeError, KeyError, ValueError) as error:
                 why = str(error).splitlines()[0]
                 raise LogError(f"{self.path}:{line}: not the answer to {call.op}: {why}") from None

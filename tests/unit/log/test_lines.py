@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
 from harness.adapter import Item, Scope
 from harness.log import lines, reader, transcript
@@ -19,7 +20,7 @@ from harness.log.blobs import BlobError, Blobs
 from harness.log.events import Closed, Listed, Settled
 from harness.log.lines import LogError, Writer
 from harness.log.reader import Log, Outline, Played, read, read_outline
-from harness.log.transcript import Called
+from harness.log.transcript import Called, Op
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
 from tests.support import transcripts
@@ -176,12 +177,23 @@ def test_a_gap_in_a_log_that_was_cut_off_is_seen(story: Path, tmp_path: Path) ->
         read(torn, Blobs(story.parent / "blobs"))
 
 
-def test_an_answer_of_another_form_in_a_drill_without_a_seal_is_one_line(tmp_path: Path) -> None:
-    told = [Called(step="ask", op="remember", about=("p1",), answer=[{"ids": ["a"]}])]
+@pytest.mark.parametrize(
+    ("op", "answer"),
+    [
+        ("remember", [{"idz": ["a"]}]),
+        ("recall_where", [{"memory_id": "a"}]),
+        ("history", "text"),
+        ("forget", [1]),
+        ("deprecate", {"a": True}),
+    ],
+)
+def test_an_answer_of_another_form_in_a_drill_without_a_seal_is_one_line(
+    op: Op, answer: JsonValue, tmp_path: Path
+) -> None:
+    told = [Called(step="ask", op=op, about=("p1",), answer=answer)]
     path = transcripts.transcript(tmp_path, PLAN, told, drill="keeping").path
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:-1]).replace(b'"ids"', b'"idz"'))
-    with pytest.raises(LogError, match=r":2: not the answer to remember: "):
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+    with pytest.raises(LogError, match=rf":2: not the answer to {op}: "):
         transcript.read(path, Blobs(tmp_path / "blobs"))
 
 
