@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
 
 from harness.adapter import Call
@@ -26,8 +27,15 @@ def write_program(head: str, calls: Sequence[Call], writers: Mapping[str, Write]
     lines = [f"# {at}. {call.says}\n{writers[call.op](call)}" for at, call in enumerate(calls, 1)]
     *earlier, last = lines
     what, _, code = last.partition("\n")
-    *before, shown = code.split("\n")
-    return "\n".join([head.strip() + "\n", *earlier, what, *before, f"print({shown})"]) + "\n"
+    *before, final = code.split("\n")
+    return "\n".join([head.strip() + "\n", *earlier, what, *before, _print_value(final)]) + "\n"
+
+
+def _print_value(line: str) -> str:
+    """The line, which may stand in a block; an assignment has no value to print."""
+    code = line.lstrip()
+    is_expression = isinstance(ast.parse(code).body[0], ast.Expr)
+    return line.replace(code, f"print({code})") if is_expression else line
 
 
 def number(of: int) -> str:

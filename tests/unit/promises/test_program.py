@@ -95,9 +95,18 @@ def test_an_adapter_prints_nothing_unless_it_says_how() -> None:
     assert Mem0().configured({"infer": "true"}).program([Call("remember", "remember a memory", texts="['a']")]) == ""
 
 
-@pytest.mark.parametrize(
-    "adapter", [Chroma(), *(Mem0().configured({"store": s}) for s in ("qdrant", "chroma", "faiss"))]
-)
+PRINTING = [Chroma(), *(Mem0().configured({"store": store}) for store in ("qdrant", "chroma", "faiss"))]
+
+
+@pytest.mark.parametrize("adapter", PRINTING)
+@pytest.mark.parametrize("at", range(len(EVERYTHING)), ids=[step.op for step in EVERYTHING])
+def test_a_program_may_end_at_any_step(adapter: Chroma | Mem0, at: int) -> None:
+    last = ast.parse(adapter.program(list_calls(EVERYTHING, end(EVERYTHING[: at + 1])))).body[-1]
+    calls = [node for node in ast.walk(last) if isinstance(node, ast.Call) and ast.unparse(node.func) == "print"]
+    assert [call.keywords for call in calls] == ([] if EVERYTHING[at].op == "reopen" else [[]])
+
+
+@pytest.mark.parametrize("adapter", PRINTING)
 def test_a_program_knows_the_sdk_alone(adapter: Chroma | Mem0) -> None:
     program = adapter.program(list_calls(EVERYTHING, end(EVERYTHING)))
     names = {
