@@ -72,8 +72,10 @@ class AgentsMdMemory(NotesMemory):
         return gone
 
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
-        """One change of the file, so one commit. Nothing is lost if the successor is blank."""
+        """One change of the file, so one commit."""
         notes, fresh = split(self.text()), line(item)
+        if not fresh:
+            return Ack(())
         for name in memory_ids:
             notes.pop(name, None)
         self.rewrite("".join(notes.values()) + fresh)

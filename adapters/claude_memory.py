@@ -60,8 +60,10 @@ class ClaudeMemory(FolderMemory):
         old = [name for name in memory_ids if self.sees(name, scope)]
         order = list(self.rows)
         (ack,) = self.remember([item])
+        if not ack.ids:
+            return ack
         # as it is stored: a folder knows the repository alone
-        if ack.ids and old and self.rows[old[0]].scope == repository(item.scope):
+        if old and self.rows[old[0]].scope == repository(item.scope):
             # reaches the disk with the deletion below, which writes the index anew
             order.insert(order.index(old[0]), ack.ids[0])
             self.rows = {name: self.rows[name] for name in order}

@@ -135,10 +135,12 @@ class ToolMemory(LocalMemory):
 
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
         """The successor takes the place of the first one that stands in the file where it belongs."""
+        if not item.text.strip():
+            return Ack(())
         label = name_scope(item.scope)
         texts, name = self.texts(label), name_memory(label, item.text)
         replaced = next((each for each in memory_ids if each in texts), None)
-        if replaced is None or name in texts or not item.text.strip():
+        if replaced is None or name in texts:
             (ack,) = self.remember([item])
         else:
             self._put(label, replaced, spell(item.text))

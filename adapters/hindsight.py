@@ -276,7 +276,7 @@ class HindsightMemory(BaseMemory):
 
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
         made = self.remember([item])[0]
-        for memory_id in memory_ids:
+        for memory_id in memory_ids if made.ids else ():
             if self.get(scope, memory_id) is not None:
                 self._invalidate(memory_id, f"superseded by {' '.join(made.ids)}")
         return made

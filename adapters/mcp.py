@@ -238,6 +238,8 @@ class McpMemory(BaseMemory):
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
         if "supersede" not in self.tools or not memory_ids:
             return delete_and_add(self, scope, memory_ids, item)
+        if not item.text.strip():
+            return Ack(())
         old, *others = memory_ids
         ack = self._write("supersede", uuid4().hex, item, old=old, olds=[*memory_ids])
         # the tool replaces one memory, so that the others are deleted

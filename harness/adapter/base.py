@@ -153,7 +153,8 @@ def find_installed(requirement: str) -> str | None:
 
 def delete_and_add(memory: Memory, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
     """`supersede` for a backend without one: two calls, not atomic. Declare it as emulated."""
-    memory.forget(scope, memory_ids)
+    if item.text.strip():
+        memory.forget(scope, memory_ids)
     return memory.remember([item])[0]
 
 

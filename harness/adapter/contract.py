@@ -300,7 +300,10 @@ class Memory(Protocol):
         """Change a memory that holds at `scope`; it stays in its own scope, which `item` names."""
 
     def supersede(self, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
-        """Store `item`, in its own scope, as the successor of memories that hold at `scope`."""
+        """Store `item`, in its own scope, as the successor of memories that hold at `scope`.
+
+        A blank one is not stored, and replaces nothing.
+        """
 
     def deprecate(self, scope: Scope, memory_ids: Sequence[str], at: str) -> list[bool]:
         """Mark what holds at `scope` as ended at `at`, for all; one bool per id, in order: whether it is marked.

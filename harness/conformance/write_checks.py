@@ -157,6 +157,16 @@ def stores_no_blank_text(bench: Bench) -> None:
             equal(memory.entries(SHOP), [], "listing")
 
 
+@check("persistent", "supersede", "entries")
+def replaces_nothing_by_a_blank_text(bench: Bench) -> None:
+    """acknowledges a blank successor with no id and leaves what it was to replace"""
+    with bench.open() as memory:
+        old = remember_ids(memory, make_item(SHIP))
+        equal(memory.supersede(SHOP, old, make_item(" \n ")).ids, (), "ids of a blank successor")
+        memory.settle(20)
+        expect(holds([hit for hit in memory.entries(SHOP) if not hit.superseded], "blimp"), "it is replaced")
+
+
 @check("persistent", "entries", verbatim=True)
 def keeps_odd_texts(bench: Bench) -> None:
     """gives quotes, line ends, other scripts and template syntax back as they were"""
