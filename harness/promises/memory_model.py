@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC
 from typing import Any, Literal
 
 from harness.adapter import Hit, Item, Scope, Source, Verdict
+from harness.model.dates import parse_moment
 from harness.model.sequence import PAST, Answer
 
 State = Literal["live", "superseded", "gone"]
@@ -77,9 +78,10 @@ def fold(text: str) -> str:
 
 
 def normalise_moment(at: str | None) -> str | None:
-    """One moment, however it is written."""
+    """One moment, however it is written, and whatever the time zone of this machine."""
+    when = parse_moment(at)
     try:
-        return datetime.fromisoformat(at).astimezone().isoformat() if at else None
-    except ValueError:
         # what is no date is compared and shown as it came
+        return when.astimezone(UTC).isoformat() if when else at or None
+    except OverflowError:
         return at
