@@ -39,9 +39,9 @@ ATTEMPT = re.compile(r"^(?P<trial>.+)\.(?P<number>\d+)\.jsonl$")
 def find_option(command: str, *names: str) -> str | None:
     """What a run's command gives an option that has these names; None: it does not name it."""
     try:
-        words = [*shlex.split(command), ""]
+        words = shlex.split(command)
     except ValueError:  # an older run did not quote its words
-        words = [*command.split(), ""]
+        words = command.split()
     follows = (after for word, after in pairwise(words) if word in names)
     joined = (word.partition("=")[2] for word in words if word.partition("=")[0] in names)
     return next(filter(None, (*joined, *follows)), None)

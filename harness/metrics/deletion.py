@@ -65,7 +65,7 @@ class Looks:
         return look is not None and look.found is False
 
     def list_failing(self, stage: Stage, fact: str, routes: Collection[Route]) -> list[Route]:
-        """Facts whose look failed, so that they show no absence."""
+        """Routes whose look failed, so that they show no absence."""
         looks = ((route, self.at(stage, route, fact)) for route in routes)
         return [route for route, look in looks if look is not None and look.found is None]
 

@@ -35,7 +35,7 @@ def try_out(proof: ScenarioProof, work_trees: WorkTrees) -> Count:
             _prints_wanted(proof, job, each, "after all right options", done, each.right.value)
             for each in job.decisions
         )
-        _run_repeatedly(proof, job, done)
+        _note_failing(proof, job, done)
     return Count(good, sum(len(job.decisions) for _, job in proof.scenario.jobs()))
 
 
@@ -57,7 +57,8 @@ def find_reason(ran: Check) -> str:
     return next((line for line in reversed(lines) if _ERROR.search(line)), lines[-1] if lines else "")[:200]
 
 
-def _run_repeatedly(proof: ScenarioProof, job: Job, work: Work) -> None:
+def _note_failing(proof: ScenarioProof, job: Job, work: Work) -> None:
+    """The commands of the job itself, where each decision is made as it should be."""
     for ran in work.ran:
         if ran.exit:
             proof.breach(f"jobs.{job.id}.run", f"'{' '.join(ran.command)}' exits {ran.exit} after all right options")
@@ -71,7 +72,7 @@ def _check_job(proof: ScenarioProof, work_trees: WorkTrees, session: Session, jo
 
     right: Values = {decision.id: decision.right.value for decision in job.decisions}
     before, after = do(dict.fromkeys(right)), do(right)
-    _run_repeatedly(proof, job, after)
+    _note_failing(proof, job, after)
     good = _passes(proof, job, "after all right options", after)
     hangs = any(check.exit == command.LATE for check in after.checks)
     # a check that hangs would do so in each of the repeated runs
