@@ -196,7 +196,9 @@ class Scenario(Model):
 
     @cached_property
     def successor(self) -> Mapping[str, Fact]:
-        return {fact.supersedes: fact for fact in self.facts if fact.supersedes}
+        """Fact id -> the fact that took its place; of several, the first that did."""
+        latest_first = sorted(self.facts, key=lambda fact: fact.since, reverse=True)
+        return {fact.supersedes: fact for fact in latest_first if fact.supersedes}
 
     @cached_property
     def changes(self) -> frozenset[str]:
