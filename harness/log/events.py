@@ -120,6 +120,7 @@ class Asking(Event):
         unanswered: Of its calls, those that got no answer by the doing of the endpoint.
     """
 
+    # left out where all were answered, so that other logs keep their bytes
     unanswered: int = Field(0, exclude_if=lambda unanswered: not unanswered)
 
     @property

@@ -117,6 +117,7 @@ def facts_merged(record: Record) -> Measure:
     carriers = _carriers(found)
 
     def merged(live: Live) -> bool:
+        # what one item told together the backend did not put together
         return not any(live.asserted <= told for told in found.together)
 
     survived = [fact for fact in _list_told(record, held=True) if fact in carriers]

@@ -124,6 +124,7 @@ def facts_merged(record: Record) -> Measure:
         for fact in stretch.due:
             carriers = [statement.asserted for statement in stretch.remaining if fact in statement.asserted]
             due += bool(carriers)
+            # what one line told together the writer did not put together
             if carriers and not any(each <= facts for each in carriers for facts in together):
                 merged.append(stretch.receipt)
     return proportion(len(merged), due, merged, none="no fact was kept")

@@ -123,6 +123,7 @@ class TrustCell(Model):
     transcript: str
     transcript_sha256: str
     version: str | None = None
+    # left out where there is none, so that the rows of other drills stay what they were
     older: str | None = Field(None, exclude_if=lambda value: value is None)
     measures: Mapping[str, Measure]
     layers: tuple[LayerRow, ...] = ()

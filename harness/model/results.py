@@ -71,6 +71,7 @@ class Row(Model):
     """
 
     backend: Backend | None
+    # here and below, what is usual is left out, so that other results stay what they were
     clock: Clock = Field("wall", exclude_if=lambda clock: clock == "wall")
     code: tuple[str, ...] = Field((), exclude_if=lambda code: not code)
     control: bool

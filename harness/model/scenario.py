@@ -136,6 +136,7 @@ class Session(Model):
     commit: str
     scope: Scope | None = None
     steps: tuple[Step, ...] = Field(min_length=1)
+    # left out where nothing was spoken, so that the digests of other stories stay
     transcript: tuple[Message, ...] = Field((), exclude_if=lambda transcript: not transcript)
 
     def list_told(self) -> dict[str, bool]:

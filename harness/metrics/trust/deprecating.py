@@ -71,6 +71,7 @@ def deprecated_lost(transcript: Transcript) -> Measure:
         return lacking
     view = DrillView.of(transcript)
     marked = _list_marked(view)
+    # where nothing was marked, what stands beside it was put to no test
     if not marked:
         return proportion(0, 0, (), none=NONE)
     cases = list[Case]()
@@ -114,6 +115,7 @@ def deprecated_altered(transcript: Transcript) -> Measure:
         for piece in marked
         for step in ("marked until", "reopened until")
         for line, fields in _list_fields(view, step, piece)
+        # what did not come before its mark has nothing to be compared with
         if before[piece.name]
     ]
     return _measure(view, cases, expected=True)

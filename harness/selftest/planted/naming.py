@@ -146,6 +146,7 @@ class TakesNoneForMain(Planted):
 
     class Memory(Keyed):
         def key(self, scope: Scope) -> str:
+            # only with a repository, as nothing else has a main branch
             return repr((scope.repo, scope.org, scope.branch or ("main" if scope.repo else None), scope.user))
 
 
@@ -286,6 +287,7 @@ class StemsNames(Planted):
 
     class Memory(Renamed):
         def rename(self, part: str, name: str) -> str:
+            # behind two letters, as the s of `us` makes no plural
             return re.sub(r"(?<=\w\w)s\b", "", name)
 
 
