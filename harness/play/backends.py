@@ -107,6 +107,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
                 if not isinstance(error, EnvironmentFault):
                     undescribed[spec.label] = error.fault.kind
                 continue
+            # only now, as the adapter itself says which settings it reads
             registry.check_settings(spec, description.settings, description.problem)
             if selection.writer != SCRIPTED and description.support["extracts"].supported:
                 raise registry.RegistryError(f"{spec.label}: {TWO_WRITERS}")
@@ -131,6 +132,7 @@ def describe_all(selection: Selection, allowed: Iterable[str] = (), deadlines: D
                 withheld,
                 description.server,
                 description.embeds,
+                # what asks for a secret is somebody's service, and keeps its memories there
                 hosted=bool(description.secrets),
             )
     return Backends(_chain_releases(playables), tuple(unplayed), undescribed)
@@ -155,6 +157,7 @@ def _chain_releases(playables: Mapping[str, Playable]) -> Mapping[str, Playable]
     last: dict[str, str] = {}
     found = {}
     for label, playable in playables.items():
+        # a row with other settings is no older release of this one: its stores may be laid out otherwise
         same = digest([playable.spec.adapter, dict(playable.spec.settings)])
         found[label] = playable if playable.served else replace(playable, older=last.get(same, ""))
         last[same] = label

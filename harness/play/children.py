@@ -119,6 +119,7 @@ class Children:
         return meter.find_outage(since) or self.gateway.find_cut()
 
     def _switch(self, meter: Meter, name: EmbedderName) -> int:
+        # without an embedder (no dims) there is none that could be exchanged
         """Which embedder answers who is counted by this meter; how many numbers its vectors have."""
         meter.switched = SwitchedEmbedder(name, self.dims) if self.dims and name != "own" else None
         return meter.switched.dims if meter.switched else self.dims
@@ -126,6 +127,7 @@ class Children:
     def _older(self, playable: Playable | None) -> OlderRelease | None:
         if playable is None or playable.entry.reference is None:
             return None
+        # without a clock: a drill hands stores over, and drills play by the wall clock
         launch = interpreters.make_launcher(playable.spec, self.fork_servers.launch)
         return OlderRelease(playable.entry.reference, playable.backend, playable.spec.settings, launch)
 

@@ -46,6 +46,7 @@ class GoldMemory(InOnePage, BaseMemory):
         return True
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
+        # a reader in words of its own is answered by what its job needs
         facts = self._wanted.get((query, at), self._wanted.get((JOB, at), ()))
         return [self._told[fact] for fact in facts if fact in self._told][:k]
 
@@ -85,6 +86,7 @@ def list_wanted(name: str, scenario: Scenario) -> dict[tuple[str, str], list[str
     for session, probe in scenario.probes():
         stale = [before for fact in probe.gold for before in scenario.predecessors(fact)]
         for _, text in probe.ask.phrasings():
+            # the same words may be asked again on a day on which another fact holds
             table[text, scenario.find_day(session, probe).isoformat()] = list(probe.gold) if name == "oracle" else stale
     verdict = "right" if name == "oracle" else "stale"
     for session, job in scenario.jobs():

@@ -54,6 +54,7 @@ class Dask:
         self._client, self._where = client, where
         self.here = bool(LOCAL.fullmatch(where))
         self.alone = False
+        # names plugins, topic, resources and keys, so that runs on one scheduler never meet
         self._run = f"coldwarm-{uuid4().hex[:12]}"
         self._threads: dict[str, int] = {}
         self._ticket = b""
@@ -79,6 +80,7 @@ class Dask:
 
     def describe(self, selection: Selection, allowed: Iterable[str]) -> Backends:
         """Backends as this machine describes them, without those that no worker can play. Raises ExecutorError."""
+        # may be an iterator, and is read twice
         allowed = tuple(allowed)
         backends = describe_all(selection, allowed)
         # pickled once, as workers know it again by its bytes
@@ -95,6 +97,7 @@ class Dask:
             why = admission.refused if isinstance(admission, Admission) else f"{type(admission).__name__}: {admission}"
             raise ExecutorError(f"--dask {self._where}: no worker may play this run: {address}: {why}")
         lacks = [admission.lacks for address, admission in admissions.items() if address not in refused]
+        # what one worker has is played there: only what all lack is played nowhere
         nowhere = {label: why for label, why in lacks[0].items() if all(label in each for each in lacks)}
         unplayed = tuple(
             Unplayed(backend=label, reason=f"no worker has it: {why}", allowed=label in allowed)

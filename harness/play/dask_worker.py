@@ -129,6 +129,7 @@ def _admit(sent: bytes) -> Admission:
     """Once for a ticket."""
     with _lock:
         if sent not in _admissions:
+            # of one run at a time: a ticket holds secrets, and a worker outlives many runs
             _admissions.clear()
             _admissions[sent] = _judge(sent)
         return _admissions[sent]

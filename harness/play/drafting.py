@@ -63,6 +63,7 @@ def draft_memories(
     place = scenario.place(session)
     head = f"Today: {session.at:%Y-%m-%d}. Place: {describe_place(place)}. By: {session.by}."
     shown = [_describe(each.item.text, each.item.scope, place) for each in lines]
+    # behind the look-ups: `took` is the writer's own time
     begun = time.monotonic()
     writing = writer.write(Transcript(head, shown, [each.entry.text for each in known]), seed)
     took, blobs = time.monotonic() - begun, memory_session.tools.blobs
@@ -102,6 +103,7 @@ def _look_up(
         text, scope = canary.query(each.item.text, memory_session.part.canaries.get(name, "")), each.item.scope
         brought = yield from memory_session.recall(Query("lookup", name, text, scope), session)
         for entry in brought:
+            # a memory that has a successor already is not offered for another one
             if not entry.hit.superseded:
                 found.setdefault((entry.hit.memory_id, entry.text, scope), _Known(entry, scope))
     return list(found.values())[:SHOWN]

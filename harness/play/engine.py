@@ -78,6 +78,7 @@ def play(
 ) -> Generator[Event, None, None]:
     """The events of a trial, `closed` included, whatever the backend does. Without a store: the cold arm."""
     backend = store.backend if store else None
+    # as it is played, salted if its reader asks for that: scores are computed from the log and its blobs alone
     story = tools.blobs.put(part.scenario.model_dump_json(by_alias=True).encode())
     yield Opened(
         trial=part.trial,
@@ -104,6 +105,7 @@ def play(
         memory_session.close()
         # weighed after closing, when nothing is held back any more
         yield Closed(status="complete", stored=memory_session.weigh())
+    # Hindered passes by: `trouble.fence` ends the log with it, as the machine's fault
     except Lost as lost:
         yield Closed(status="failed", fault=lost.fault)
     finally:
@@ -118,6 +120,7 @@ def _check_out(memory_session: MemorySession, session: Session) -> None:
     repo, scenario = memory_session.tools.repo, memory_session.scenario
     here = repo.find(session.commit)
     for at, part in enumerate(repo.parts):
+        # a backend knows the story's repository by the name in its scopes, which need not be the fixture's
         tree = memory_session.store.lend_work_tree(part.name if at else scenario.scope.repo or part.name)
         commit = session.commit if part is here else part.find_newest(session.at) if at else None
         if commit is not None:
@@ -226,6 +229,7 @@ class Warm:
         if not self._way.looks_up:
             written += learnt
         written = yield from self._way.take(session, written)
+        # mixed by seed, so that no place in a call tells facts from noise
         random.Random(f"{self._scenario.id} {self._trial.seed} {number}").shuffle(written)  # noqa: S311  reproducible
         most = 1 + self._trial.noise // SHARE
         calls = ceil(len(written) / most)

@@ -192,6 +192,7 @@ class Environment:
         finally:
             # first, as what still runs could write to the folder while it is removed
             left = leftovers.end_processes(space)
+            # beside the space, and so not removed with it
             leftovers.remove(locate_work_tree(space))
             if self.settings.keep and space.exists():
                 # of an earlier play of this trial
@@ -205,6 +206,7 @@ class Environment:
                 self.control.noted(
                     f"trial {trial}: {len(left)} of its processes could not be ended: {left[0]} among them"
                 )
+            # not `exists`, which says no of a link that leads nowhere
             if os.path.lexists(space):
                 self.control.noted(f"trial {trial}: {space} could not be removed")
 
@@ -217,6 +219,7 @@ def _open_children(settings: Settings, control: Control) -> Iterator[Stores]:
     chat = make_upstream(asked, environ, settings.find_job, settings.deadlines.call) if asked else None
     file = settings.cache / "embeddings.sqlite" if settings.cache else None
     with (
+        # closed from the last to the first: children ask the gateway, which reads the cache
         closing(EmbeddingCache(file, embedder)) as cache,
         Gateway(cache, chat, control.ledger) as gateway,
         Children.opened(gateway, settings.root, settings.deadlines, embedder.dims, control.noted) as children,

@@ -25,6 +25,7 @@ def choose_filter(trial: Trial, backend: Backend) -> Filter | None:
         return None
     kinds = RULES if backend.supports("filter_kind") else ()
     chosen = Filter(kinds, confidence=SURE if backend.supports("filter_confidence") else None)
+    # an empty filter is no filter, and would be played as a way of its own
     return chosen if chosen != Filter() else None
 
 

@@ -99,6 +99,7 @@ def list_lures(scenario: Scenario) -> tuple[Fact, ...]:
     return tuple(
         fact
         for fact in scenario.facts
+        # a canary is to be found in texts of its own fact alone
         if not fact.erasable and not any(applies(scenario.home(fact), place) for place in asking)
     )
 
@@ -168,6 +169,7 @@ class _Maker:
             return None
         fact, text = self._draw.choice([each for each in said if list_marks(each[1]) == pattern.marks] or said)
         self._seen.add(text)
+        # a commit that the session cannot have seen would tell noise from facts
         cited = fact.source if fact.source and self._reaches(session, fact.source) else Source()
         return Item(
             text,
@@ -205,6 +207,7 @@ class _Maker:
             if donor.fact.erasable:
                 # drawn each time, as no two memories may carry the same canary
                 text = text.replace(CANARY, canary.make(self._scenario.id, "noise", self._draw.random()))
+            # a sentence that names its file has to name the one that is cited here
             if donor.fact.source is not None and donor.fact.source.path and source.path:
                 text = text.replace(donor.fact.source.path, source.path)
             here = self._tell(text, donor, pattern.scope)
@@ -247,6 +250,7 @@ class _Maker:
             commit, path = str(place.commit), str(place.path)
             if (path, line) not in taken and self._says(commit, path, line):
                 return Source(commit, path, line, self._cite(session))
+        # of all, not of `cited`: by now the story may have cited nothing
         line = self._draw.choice(self._sources).line or 1
         paths = [path for path in sorted(self._repo.files(session.commit)) if self._says(session.commit, path, line)]
         free = [path for path in paths if (path, line) not in taken]

@@ -79,14 +79,17 @@ def list_trials(selection: Selection, scenarios: Sequence[Scenario], apart: Coll
         for seed in selection.seeds
         for backend, write, amount in _list_variants(selection)
     )
+    # a level or a way that is named twice is one trial
     return list(dict.fromkeys(found))
 
 
 def _list_variants(selection: Selection) -> list[tuple[str | None, WritePolicy | None, int]]:
     """Every noise level with the headline's way of writing; others are contrasts, at the headline's noise only."""
     found: list[tuple[str | None, WritePolicy | None, int]] = [(None, None, 0)]
+    # without noise: who looks up the gold would not meet it
     found += [(name, "append", 0) for name in registry.ORACLES]
     for spec in selection.backends:
+        # plays above, named or not
         if spec.adapter in registry.ORACLES:
             continue
         if spec.adapter in PLACEBOS:  # no way of writing and no noise would change what they say
@@ -118,6 +121,7 @@ def make_part(trial: Trial, story: Story, backend: Backend | None, source: str, 
     if backend is not None:
         digests |= _list_digests(backend, source, embedder, chat)
     elif chat:
+        # in the cold arm the reader's own model is all that answers
         digests["chat"] = chat
     return Part(trial, story.scenario, memories, make_canaries(story.scenario, trial.seed), digests)
 

@@ -100,6 +100,7 @@ class Reuse:
         # an entry holds no store to keep, and other models than the stand-in may answer otherwise next time
         if self._common is None or settings.keep or (settings.chat and settings.chat.answers != "stand-in"):
             return None
+        # a reader of somebody's own may import what no digest here covers
         if isinstance(trial, Trial) and split_reader(trial.reader)[0] not in SHIPPED:
             return None
         adapter = self._digest_adapter(settings.playables[trial.backend]) if trial.backend else ""
@@ -128,6 +129,7 @@ class Reuse:
 
     def _digest_adapter(self, playable: Playable) -> str | None:
         """Beyond what the identity says of an adapter; None: something that it imports may not be seen here."""
+        # a server or a service keeps a state of its own, and an interpreter that is not pinned may hold anything
         if playable.served or playable.withheld or (playable.spec.python and not playable.spec.pinned):
             return None
         if playable.entry.reference is None:

@@ -122,6 +122,7 @@ class Runner:
         file = self._describe(trials, drilled, self.folder.earlier())
         ids = [*(trial.id for trial in file.trials), *(trial.id for trial in file.drills)]
         now = {name for name in ids if not self.only or name.startswith(self.only)}
+        # before anything is played: a run that is killed says what was asked for
         self.folder.write(file)
         self._write_locks()
         planned: list[AnyTrial] = [*trials, *drilled]
@@ -187,6 +188,7 @@ class Runner:
         tested = [trial for trial in drilled if not only or trial.id.startswith(only)]
         head, dirty = commit()
         embedder = choose()
+        # a run file is passed on, and holds no secret
         shown = tuple(spec.model_copy(update={"settings": spec.shown}) for spec in self.selection.backends)
         return RunFile(
             id=self.folder.root.name,
@@ -264,6 +266,7 @@ class Runner:
                 self.listener.started(trial)
                 under_way[submit(trial)] = trial
             done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+            # before any of these is heard: it may have ended for want of calls that were refused
             if control.ledger.used_up:
                 raise Exhausted(f"chat calls have used up their budget: {control.ledger.spent.tokens} tokens")
             for future in done:
@@ -278,6 +281,7 @@ class Runner:
         if not self.executor.alone:
             return 0
         lent = [server for each in under_way if (server := self._find_server(each))]
+        # where all wait for lent servers, the first is as good as any
         return next((at for at, each in enumerate(trials[:AHEAD]) if self._find_server(each) not in lent), 0)
 
     def _find_server(self, trial: AnyTrial) -> Server | None:
@@ -296,6 +300,7 @@ class Runner:
                 if reuse and self.executor.here:
                     reuse.keep(trial, played)  # asks for the noise
             finally:
+                # read or not: its noise is held until then
                 if ended:
                     ended.let_go()
             self.listener.finished(played)

@@ -18,6 +18,7 @@ from harness.repo.checkout import Repo
 
 # a dot behind it may end the sentence; one before a letter makes it a file or a host
 _NAME = re.compile(r"(?<![\w./-])[a-z]{3,}(?:[-/][a-z]{2,})+(?![\w/-]|\.\w)")
+# without vowels they spell no word
 _LETTERS = "bcdfghjkmnpqrstvwxz"
 _SALTED = re.compile(rf"(?<![\w/-])([a-z]{{3,}}(?:[-/][a-z]{{2,}})+)-([{_LETTERS}]{{4}})(?![\w/-])", re.IGNORECASE)
 _KEPT = frozenset(

@@ -123,6 +123,7 @@ class _SequenceSession(StoreSession[RemoteMemory]):
             if step.op in ("reopen", "kill"):
                 self._calls += 1
                 self._come_again(step)
+                # of both, as what was written last may come late to either
                 self._unsettled = {"a", "b"}
                 return Answer()
             if step.who not in self._memories:
@@ -138,6 +139,7 @@ class _SequenceSession(StoreSession[RemoteMemory]):
                 return Answer(fault=settled.fault) if settled.fault else _answer_unsettled()
             self._unsettled.discard(step.who)
         answer = self._ask(at, step)
+        # a search may miss a memory once: only what two in a row lack is held against it
         if step.op in ("recall", "recall_where") and not answer.fault and self._oracle.misses(step, answer.value):
             again = self._ask(at, step)
             return again if again.fault else answer.model_copy(update={"again": again.value})

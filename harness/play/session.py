@@ -190,6 +190,7 @@ class MemorySession(StoreSession[Handle]):
         query, scope, k, at = question.query, question.scope, self.trial.k, (question.day or session.at).isoformat()
         self._set_day(at)
         hits, fault, took = self.ask(partial(_recall, query, scope, k, at, question.where))
+        # a question about another day is over: what follows happens in the session
         self.store.set_clock(self._at.isoformat())
         until = time.monotonic() + entries.OWN_SECONDS
         try:
@@ -214,6 +215,7 @@ class MemorySession(StoreSession[Handle]):
             found=pack(self.tools.blobs, FOUND, found) if hits else found,
             fault=fault,
             asking=self.tools.count(query),
+            # nobody is shown, or pays for, more than the budget
             tokens=min(tokens, self.trial.budget),
             shown=shown,
             took=took,
@@ -293,6 +295,7 @@ class MemorySession(StoreSession[Handle]):
         self.wrote()
         names_of_texts = [names for each, names in zip(written, ids, strict=False) for _ in each.texts]
         self._stored.add([text for each in written for text in each.texts], names_of_texts)
+        # `ids` is empty after a fault
         for each, names in zip(written, ids, strict=False):
             for name in (each.name, *self._list_erasable(each)):
                 # a fact may be written by several calls, and a forget has to reach all of them

@@ -85,6 +85,7 @@ def digest_installed(places: tuple[str, ...] | None = None) -> str | None:
         if '"editable"' in (each.read_text("direct_url.json") or ""):
             return None
         record = (each.read_text("RECORD") or "").splitlines()
+        # scripts name the folder of the environment, and .dist-info who installed it: neither is code of the package
         inside = sorted(line for line in record if not line.startswith("../") and ".dist-info/" not in line)
         told.add((each.name, each.version, digest(inside)))
     return digest(sorted(told))

@@ -37,6 +37,7 @@ class Story:
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # the lock cannot be pickled, and what is derived is made anew on the other side
         return Story, (self.scenario, self.repo)
 
     @cached_property

@@ -83,6 +83,7 @@ def _forget_fact(memory_session: MemorySession, session: Session, fact: Fact) ->
     places, told = [memory_session.places.get(name, home) for name in ids], dict[int, bool]()
     for scope in dict.fromkeys(places) or (home,):
         own = [at for at, place in enumerate(places) if place == scope]
+        # a fact that was split over scopes takes a call for each: a delete names one scope
         acknowledged, fault, seconds = memory_session.ask(partial(_ask_to_forget, scope, [ids[at] for at in own]))
         took += seconds
         if acknowledged is None:

@@ -240,6 +240,7 @@ def _digest_drill(trial: DrillTrial, settings: Settings) -> Mapping[str, str]:
     digests = plan.drill_digests(
         plan_digest, playable.backend, playable.source, settings.embedder_digest, settings.answerer
     )
+    # the older release wrote the store: its sources decide the outcome as well
     if older := _find_older(trial, settings):
         digests["older"] = digest([older.backend.model_dump(mode="json"), older.source])
     return digests

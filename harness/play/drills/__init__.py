@@ -48,9 +48,11 @@ def play(
         older: The release that hands its store over.
     """
     drill, support = ALL[trial.drill], store.backend.support
+    # with every text, as a score is computed from the log and its blobs alone
     plan_ref = blobs.put(PLAN.dump_json(plan, exclude_none=True))
     emit(Drilled(trial=trial, backend=store.backend, older=older, plan=plan_ref, digests=digests, host=host))
     for need in drill.needs:
+        # before anything is opened: what lacks the capability is unsupported, and has not failed
         if not support[need].supported:
             fault = Fault(kind="refused", op=need, message=support[need].note or "unsupported")
             emit(Ended(status="unsupported", fault=fault))

@@ -37,6 +37,7 @@ can be listed, they stand for all."""
 def plan(size: int) -> Iterator[Piece]:
     """The same at every seed: its embeddings are computed once."""
     for number in range(1, SIZE + (CROWD if size >= FULL else 0) + 1):
+        # the shelf looks drawn, and is the same at every seed
         text = f"Box {number} of the archive stands on shelf {number * 7919 % 9973}"
         role, source = ("bulk", Source(path="archive/boxes.md", line=number)) if number <= SIZE else ("crowd", None)
         item = Item(text, SCOPE, WRITTEN, "project", source)
@@ -58,6 +59,7 @@ def play(stage: DrillSession, before: Sequence[Piece]) -> None:
     asked = pieces if stage.supports("entries") else probes
     shown = read_back(stage, STEP, SCOPE, asked)
     missed = [piece for piece in asked if not shown.issuperset(stage.ids.get(piece.name, ()))]
+    # spread over all that is missing: a limit leaves out one end of a batch
     for piece in missed[:: max(1, len(missed) // AGAIN)][:AGAIN] if stage.supports("entries") else ():
         if stage.supports("get"):
             stage.call(STEP, "get", SCOPE, stage.ids[piece.name][0], about=[piece])

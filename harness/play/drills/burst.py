@@ -87,6 +87,7 @@ def _look(stage: DrillSession, role: str, pieces: Sequence[Piece], handles: Sequ
 
 def _ask(stage: DrillSession, step: str, pieces: Sequence[Piece]) -> None:
     for piece in pieces:
+        # what was never acknowledged is promised to nobody
         if stage.ids.get(piece.name):
             stage.recall(step, piece.item.text, SCOPE, about=[piece])
 

@@ -198,6 +198,7 @@ def play(stage: DrillSession) -> None:
     stage.close("closed")
     if not stage.supports("persistent"):
         return
+    # behind the close: a process that owns the files may hold back what it deleted
     _look(stage, "closed")
     stage.open("reopened")
     _seek_by_routes(stage, "reopened")
@@ -296,6 +297,7 @@ def _delete(stage: DrillSession) -> None:
             stage.call("deleted", "forget", asker, [*first, *names], about=pieces)
         for ids in ([each] for each in (*unknown, *_list_like_ids(stage))):
             stage.call("deleted", "forget", HOME, ids)
+        # an empty list may be taken for all
         stage.call("deleted", "forget", HOME, [])
         for piece in forgotten[:1] if stage.supports("update") else ():
             stage.call(TOO_LATE, "update", HOME, stage.ids[piece.name][0], piece.item, about=[piece])
@@ -327,6 +329,7 @@ def _change(stage: DrillSession, step: str, role: str) -> None:
         if twin.role == "supersede" and stage.supports("supersede") and ids:
             asker, told = (_find_narrower(stage), ids) if at % 2 else (HOME, ids * 2)
             stage.call(step, "supersede", asker, list(told), piece.item, about=about)
+        # an update takes one id, and none stands for a text that the backend has split
         elif twin.role != "supersede" and stage.supports("update") and len(ids) == 1:
             stage.call(step, "update", piece.item.scope, ids[0], piece.item, about=about)
 

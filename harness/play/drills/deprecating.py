@@ -93,6 +93,7 @@ def play(stage: DrillSession) -> None:
         stage.call("restored", "restore", snapshot)
         stage.settle("restored")
         _ask_since(stage, "restored", marked)
+        # deleted by request, which no snapshot brings back
         _ask_until(stage, "restored", [piece for piece in marked if piece is not gone])
         _ask_spare(stage, "restored")
     _tell_again(stage)

@@ -163,6 +163,7 @@ def play(stage: DrillSession) -> None:
         air = [pieces[name] for name in each.air if flies]
         stage.kill(each.name, during=air, seconds=each.seconds, of=old)
         if each is schedule[-1]:
+            # a kill may cost what was written long before it, so at last all is asked for
             asked: Sequence[Piece] = _list_asked(stage.plan.pieces)
         else:
             asked = [*(pieces[name] for name in [*chain(*each.batches)][-NEWEST:]), *changed]

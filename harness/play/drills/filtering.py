@@ -105,6 +105,7 @@ def play(stage: DrillSession) -> None:
         return
     stage.renew()
     stage.open("kinds")
+    # without lifetimes these would never end, and would fit
     lapsed = ("lapsed",) if stage.supports("expiry") else ()
     first = ("unfit", "partly", "fit", "refiled", "elsewhere", "dropped", "retired", *lapsed)
     stage.remember("kinds", stage.plan.of(*first))

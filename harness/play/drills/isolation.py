@@ -133,6 +133,7 @@ def play(stage: DrillSession) -> None:
     places = [piece for piece in stage.plan.of("place") if _declares_difference(stage, piece.item.scope)]
     stage.open("write")
     _write(stage, pairs, places)
+    # a pair that lacks one of its memories could not show what crosses
     pairs = [pair for pair in pairs if all(stage.ids.get(piece.name) for piece in pair[: len(STORED)])]
     places = [piece for piece in places if stage.ids.get(piece.name)]
     for pair in pairs:

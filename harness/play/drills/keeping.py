@@ -114,6 +114,7 @@ def plan(size: int, seed: int) -> Plan:
     writer.put("alike", replaceable[0][0].item.text, SIBLINGS[0])  # beside what is changed
     changed = min(max(3, size // 50), CHANGED)
     for number, (twin, family, part) in enumerate(replaceable[: 2 * changed]):
+        # two of six in a row, so that edits and successors have a bare one each
         bare = number % 6 in (3, 4)
         role = "successor" if number % 2 else "edit"
         if number < len(REWRITTEN):
@@ -136,6 +137,7 @@ def _fill(
     last, turn = None, 0
     for number in range(amount):
         if last is not None and number >= CROWD and number % 2:
+            # now and then the very same text, which only its scope tells apart
             text = last.item.text if number % 10 == 1 else writer.vary(last.item.text)
             writer.put("look-alike", text, SIBLINGS[number // 2 % len(SIBLINGS)], twin=last.name)
             continue
@@ -246,6 +248,7 @@ class _TextWriter:
 
 
 def play(stage: DrillSession) -> None:
+    # who declares that it masks such texts would not bring them back whole
     told = stage.plan.of("blank", *(role for role in STORED if role != "guarded" or not stage.supports("masks")))
     stored = [piece for piece in told if piece.role != "blank"]
     sample = _sample(stage, stored)

@@ -150,6 +150,7 @@ def play(stage: DrillSession) -> None:
     if mark is not None:
         _restore(stage, mark)
     stage.close("end")
+    # listings alone tell all that a mark holds
     if marks and stage.supports("entries"):
         _restore_each(stage)
 

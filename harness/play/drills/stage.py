@@ -190,6 +190,7 @@ class DrillSession(StoreSession[RemoteMemory]):
         self.go_on()
 
     def _wrote(self, step: str, who: str, piece: Piece, ack: Ack | None, fault: Fault | None, took: float) -> None:
+        # a write without an answer was not acknowledged, whatever an earlier one said
         self.ids[piece.name] = ack.ids if ack else ()
         answer = pack(self._blobs, ANSWER, [to_wire(ack)] if ack else None)
         self._emit(

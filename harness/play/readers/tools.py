@@ -71,6 +71,7 @@ class Tool(NamedTuple):
     def schema(self) -> Mapping[str, Any]:
         """Of its arguments, as JSON schema."""
         found = self.arguments.model_json_schema()
+        # pydantic's titles repeat the names, and each call would pay for them
         given = {key: {k: v for k, v in each.items() if k != "title"} for key, each in found["properties"].items()}
         return {"type": "object", "properties": given, "required": found.get("required", [])}
 
@@ -152,6 +153,7 @@ class Toolbox:
             shown.append(said)
         rest = len(lines) - (arguments.start - 1) - len(shown)
         text = "\n".join(shown)
+        # what was cut off is not credited: the model did not see it
         self.seen.lines += [Line(arguments.path, at, line) for at, line in enumerate(shown, arguments.start)]
         name = sha256(text.encode()).hexdigest()
         self.seen.reads.append(Read(decision="", path=arguments.path, digest=name, tokens=self.context.count(text)))

@@ -38,6 +38,7 @@ class Reviewed(Way):
     def take(self, session: Session, written: Sequence[Written]) -> Generator[Event, None, list[Written]]:
         read = self.memory_session.tools.classifier.read
         unsure = [each for each in written if each.item.confidence is not None and each.item.confidence < SURE]
+        # a lure in the noise may assert the same fact, and confirms nothing
         told = frozenset(fact for each in written if not each.noise for fact in read(each.item.text).asserted)
         confirmed = self.release(
             lambda each: each.since != session.id and bool(read(each.written.item.text).asserted & told)
