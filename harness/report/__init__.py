@@ -40,6 +40,7 @@ def write(folder: Folder, results: Results, parts: Evidences, out: Path | None =
     """
     root = out or folder.root
     seen = evidence.gather(results, parts)
+    # Into the results, so that every file names these logs, not the page alone.
     if seen.problems:
         run = results.run.model_copy(update={"problems": (*results.run.problems, *seen.problems)})
         results = results.model_copy(update={"run": run})
@@ -52,6 +53,7 @@ def write(folder: Folder, results: Results, parts: Evidences, out: Path | None =
         written.junit: ci.write_junit(results),
         written.page: html.render(results, seen),
     }
+    # Not before all texts are made: what cannot be made leaves the files of an earlier report whole.
     for path, text in texts.items():
         _replace(path, text)
     return written

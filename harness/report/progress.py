@@ -152,6 +152,7 @@ def format_line(log: Log) -> str:
     trial = log.trial
     policy = f"{trial.write_policy}, noise {trial.noise}" if trial.backend else "no memory"
     head = (
+        # Of `module:Class` the class, as both do not fit.
         f"{(trial.backend or 'cold').rpartition(':')[2]:<13.13} {trial.scenario.rpartition('/')[2]:<20.20} {policy:<19}"
     )
     if log.closed is None or log.closed.status != "complete":

@@ -94,6 +94,7 @@ class CostRow:
 
 
 def chart_tokens(results: Results) -> Chart | None:
+    # A stable sort: behind no memory the rows stay in the order of every table.
     names = sorted(table.list_rows(results), key=lambda name: name != COLD)
     rows = [_make_row(results, name, write) for name in names for write in ways.order_writes(results, name)]
     # Without stories the best way alone stays, as it tells why there is no number.

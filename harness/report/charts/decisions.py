@@ -153,6 +153,7 @@ def _draw_frontier(results: Results, points: Sequence[Point], starred: str) -> S
     _draw_grid(sheet, across, up)
     drawn = sorted(points, key=lambda each: -sum(each.right.shares))
     heights = spread([up(sum(each.right.shares) / 2) for each in drawn], _NAMES_APART)
+    # Names are spread without regard to the edges, so all move by what hangs out below, or stands out above.
     above = max(0.0, heights[-1] - bottom) - max(0.0, _TOP - heights[0])
     for each, height in zip(drawn, heights, strict=True):
         name = NO_MEMORY if each.name == COLD else f"{shorten_name(each.name, 14)}{mark_oracle(results, each.name)}"
@@ -330,6 +331,7 @@ def _count_stages(row: Row) -> StageCounts:
     names = {RIGHT: DECISIONS_RIGHT} | {stage.called: f"lost_{stage.name}" for stage in STAGES}
     measures = {called: row.measures.get(name) for called, name in names.items()}
     counts = {called: round(each.hits) for called, each in measures.items() if each and each.hits is not None}
+    # Of unequal decisions the parts would not add up to one bar.
     of = {each.of for each in measures.values() if each}
     return counts if len(counts) == len(names) and len(of) == 1 else {}
 

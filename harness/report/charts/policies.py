@@ -182,6 +182,7 @@ def _draw_labels(
     """Values beside their marks, one for all if all are the same, moved apart where they would touch."""
     if len({(value, text) for value, _, text in labels}) == 1 < len(labels):
         labels = [(labels[0][0], "all" if on_right else "", labels[0][2])]
+    # Below every share, so that what has no number stands last.
     rows = sorted(labels, key=lambda row: -1.0 if row[0] is None else row[0], reverse=True)
     heights = spread([up(0.5 if value is None else value) for value, _, _ in rows], _APART)
     for y, (value, read, text) in zip(heights, rows, strict=True):

@@ -81,6 +81,7 @@ def describe_stories(counts: Counts) -> str:
     for name, own in counts.items():
         shares = [(own[story], cold[story]) for story in own if story in cold]
         if name != COLD and shares:
+            # Multiplied out, as equal shares may differ in the last digit of a float.
             more = sum(hits * other_of > other * of for (hits, of), (other, other_of) in shares)
             fewer = sum(hits * other_of < other * of for (hits, of), (other, other_of) in shares)
             parts.append(f"{show(name)} {more} up, {fewer} down")
@@ -92,6 +93,7 @@ def describe_stories(counts: Counts) -> str:
 def _draw_stories(stories: Sequence[str], counts: Counts) -> Sheet:
     """Beside few rows the shares, of many the signs alone, under letters that are told below."""
     sheet, names = Sheet(), list(counts)[:MOST]
+    # As if there were three, since one or two columns would lie far apart.
     step = (WIDTH - _STORY_LEFT) / max(len(names), 3)
     few = step >= _STORY_WIDE
     heads = [
@@ -232,6 +234,7 @@ def _draw_stale(names: Sequence[str], stories: Mapping[str, int], table: StaleTa
 def _block(
     sheet: Sheet, top: float, names: Sequence[str], across: int, stories: Mapping[str, int], table: StaleTable
 ) -> None:
+    # As in the chart of stories: at least three, so that one or two do not lie far apart.
     step = (WIDTH - _KIND_LEFT) / max(across, 3)
     heads = [break_name(name, int(step / _KIND_LETTER)) for name in names]
     deep = max(len(head) for head in heads)

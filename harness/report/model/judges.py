@@ -113,6 +113,7 @@ def judge_recall(results: Results, key: str, column: Column) -> ScoreboardCell:
     if found is None:
         return score
     floor = chance.shares[0] if chance else 0.0
+    # A store of at most k memories gives back all of them, so no row can be above chance.
     gone = (found.shares[0] - floor) / (1 - floor) if floor < 1 else 1.0
     score = replace(score, why=f"by chance {floor:.0%}")
     if gone >= MOST:

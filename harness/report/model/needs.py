@@ -137,6 +137,7 @@ def _drill(name: str) -> Rule:
         wrong = next((each.case for each in members if each.wrong), None)
         if wrong is not None:
             return wrong.told
+        # Clean as far as it was told: what broke, or was not run, may hide a fault.
         return (
             "not all of it was measured" if any(each.pooled.failed or each.pooled.not_run for each in members) else ""
         )
@@ -188,6 +189,7 @@ def _pays(results: Results, board: Board, row: BoardRow) -> str:
     """It completes jobs, in the write policy that the scoreboard shows, and does not cost more than no memory."""
     score = board.find(row.key, judges.COST)
     if ways.spread(results, row.key, TOKENS_PER_JOB, ways.best_write(results, row.key)) is None:
+        # Tokens without a completed job speak against a row, tokens that nobody counted do not.
         return ", ".join(filter(None, [score.text, score.word])) if score.measure == TOKENS_TOTAL else UNKNOWN
     return score.word if score.judgement == "bad" else ""
 

@@ -181,6 +181,7 @@ def _write_results(directory: Path, run: Folder, pandas: Any) -> Results:
 
 def spans(file: Path, run: Folder, *, content: bool) -> None:
     """Writes the calls of a run as OTLP JSON lines into a new file. Raises ExportError, FolderError and BlobError."""
+    # Not `exists`, which says no of a link that leads nowhere, and a draft would replace it.
     if os.path.lexists(file):
         raise ExportError(f"{file}: is there already; name a new file")
     try:

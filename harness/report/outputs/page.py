@@ -114,6 +114,7 @@ def find_links(
             own = [cell for cell in own if cell.status != "complete"] or own
         elif not score.measure:
             return _reason(missing, row, score)
+        # A good number of stories has cells that went wrong all the same; what is good of trust has none.
         bad = list(_rank(own, score.measure, full)) if score.judgement != "good" or score.bars else []
         if bad:
             return bad[0].trial if bad[0].trial in full else bad[0].id

@@ -85,6 +85,7 @@ def _name(row: BoardRow) -> Text:
 
 def _format_cell(score: ScoreboardCell) -> Text:
     """The mark and the number, beneath them what it rests on and what the other write policy reaches."""
+    # As wide as a mark, so that the numbers of a column stand below each other.
     mark = f"{score.shape} " if score.judgement != "open" else "  "
     cell = Text(mark, style=STYLES[score.judgement])
     cell.append(score.text, style="" if score.measured else "dim italic")

@@ -30,6 +30,7 @@ def tell_jobs(results: Results) -> Iterator[VerdictLine]:
         counts = [
             f"{_count(unfinished)} {_name(results, row)}"
             for row, unfinished in pooled
+            # No memory is named even at none, as the others are read beside it.
             if unfinished and (unfinished.hits or row == COLD)
         ]
         text = f"Jobs that a fault, a limit or a kill ended, and that so are not done: {', '.join(counts)}."

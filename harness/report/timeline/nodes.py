@@ -127,6 +127,7 @@ def cut_trees(trees: Mapping[str, Node], room: int) -> tuple[str, tuple[str, ...
 
 
 def freeze_tree(tree: Node) -> bytes:
+    # Fast, not small: it only travels to the process that writes the page.
     return zlib.compress(pickle.dumps(tree, pickle.HIGHEST_PROTOCOL), 1)
 
 

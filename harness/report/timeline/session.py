@@ -291,6 +291,7 @@ class Telling:
         others: list[tuple[str, Record | None, ReadPolicy | None]] = [("cold", self.view.cold, None)]
         others += [("oracle", self.view.oracle, usual), ("stale oracle", self.view.stale_oracle, usual)]
         for name, record, policy in others:
+            # Of a control, its own decisions stand above already.
             if record is not None and record.log.trial.id != self.record.log.trial.id:
                 works = [work for _, work in record.works(policy) if work.job == job.id]
                 yield from ((name, taken) for _, taken in self._list_taken(job, decision, record, works))
@@ -299,6 +300,7 @@ class Telling:
         """What came back for it, and what git says of what was chosen; open if it went wrong."""
         key = job.id, decision.id
         taken = [found for work in works if (found := self.record.find_decided(work.read_policy).get(key))]
+        # Where no reader decided, the question that was asked.
         lines = dict.fromkeys(each.asked for each in taken) or [self.record.decision_lines.get(key)]
         for line in lines:
             event = self.record.log.events[line - 1] if line else None
@@ -332,6 +334,7 @@ class Telling:
         entries = self.record.entries(line, event)
         cited = [make_proof(self.record, entries[each].hit.source) for each in chosen if each < len(entries)]
         right = self.record.scenario.by_id[decision.right.fact].source
+        # The oracle is told what is right, so it is in its log that git says what stands at that source.
         known = [make_proof(self.view.oracle or self.record, right)]
         lines = [
             f"{found.command}\n# {word}{f': {found.prints}' if found.prints else ''}"
