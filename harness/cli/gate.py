@@ -98,6 +98,7 @@ def compare(old: Path, new: Path, as_json: bool, page: Path | None, across: bool
         from harness.regress import comparison_page as pages
 
         write_page(page, pages.write_page(*sides, across=across))
+        # With --json, standard output is one JSON document.
         if not as_json:
             tell(f"page: {shorten(page)}")
     verdicts = {each.verdict for each in changes}
@@ -179,6 +180,7 @@ def merge(folders: tuple[Path, ...], gates: Path | None, baseline: Path | None, 
     from harness.play import shards
 
     try:
+        # Before the merge, so that what is refused leaves no run behind.
         regress.check(gates, baseline, open_run(folders[0]).read().selection)
         folder = shards.merge(folders, out)
         regress.keep(folder, gates, baseline)

@@ -63,6 +63,7 @@ class GroupedCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         known = {param.name: param.get_help_record(ctx) for param in self.get_params(ctx)}
         named = {name for names in self.groups.values() for name in names}
+        # What no heading names is shown all the same.
         groups = {**self.groups, "Other": [name for name in known if name not in named]}
         for heading, names in groups.items():
             records = [record for name in names if (record := known[name]) is not None]

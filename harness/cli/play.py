@@ -276,6 +276,7 @@ def run(browse: bool, **options: Any) -> None:
     from harness.cli import playing
 
     folder = playing.play(**options)
+    # The report is scored by as many processes as trials were played side by side.
     shown = {name: options[name] for name in ("quiet", "as_json", "jobs")}
     with naming_run(folder):
         code = report_run(folder, **shown, browse=browse)

@@ -339,6 +339,7 @@ def _rank(policy: ReadPolicy, decisions: Sequence[PairedDecision]) -> tuple[floa
         right[each.condition][each.scenario].append(pair)
     if len(right) < LEAST_CONDITIONS:
         return None, None, f"an order needs {LEAST_CONDITIONS} conditions, here is no more than {len(right)}"
+    # the same scenarios for all, as a condition with easier ones would seem to be the better one
     common = sorted(set.intersection(*(set(own) for own in right.values())))
     if not common:
         return None, None, "no scenario has decisions under every condition"

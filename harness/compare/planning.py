@@ -100,6 +100,7 @@ def choose(results: Results, right: str, left: str, measure: str) -> Side:
     sides = [_pair(results, left or COLD, each, measure) for each in ([right] if right else tested) if each != left]
     if not sides:
         raise UnknownRowError("a row is compared with another one: name two")
+    # of equal ones by name, so that the same pilot chooses the same row
     return max(sides, key=lambda side: (_spread(side.stories), side.right))
 
 

@@ -70,6 +70,7 @@ def score_run(folder: Folder, show: Show[S], processes: int = 1) -> tuple[Result
     rows = make_rows(cells, (log.opened for log in played.values()), conditions)
     ranked = list_ranked(rows)
     twins = find_twins(((log.opened.trial, log.fingerprint) for log in played.values()), ranked)
+    # By name, as the digest must not depend on the order of play.
     names = "".join(played[name].sha256 for name in sorted(played))
     # As a resumed run plays again what another protocol left, the newest is that of all; until then of some.
     protocols = [log.opened.protocol for log in played.values()] + [each.protocol for each in drilled.values()]

@@ -56,6 +56,7 @@ def _judge(results: Results, gates: Gates | None, before: Baseline | None) -> Re
         now = baseline.make_baseline(results)
         update = {"baseline": pairing.judge_comparability(before, now), "changes": pairing.list_changes(before, now)}
         results = results.model_copy(update=update)
+    # last, as margins are judged by what changed
     return results.model_copy(update={"gates": gate_verdicts.judge(gates, results, before)}) if gates else results
 
 

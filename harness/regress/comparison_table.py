@@ -68,6 +68,7 @@ def _print_moved(out: Console, head: str, changes: Sequence[Change]) -> None:
         _say(out, f"and {len(changes) - SHOWN} more: --json has all of them")
     reasons = {each.reason: [one.measure for one in changes if one.reason == each.reason] for each in changes}
     for reason, names in reasons.items():
+        # of stories, the head of the table says why
         if reason and changes[0].drill:
             _say(out, f"- {_join_few(list(dict.fromkeys(names)))}: {reason}")
 

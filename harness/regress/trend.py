@@ -81,6 +81,7 @@ def order(runs: Sequence[Baseline]) -> list[Baseline]:
     """Orders runs by their date, with which the name of a run begins; runs without one stand first,
     as they were given.
     """
+    # written so, dates are in order as texts
     return sorted(runs, key=lambda run: found[0] if (found := _DATED.match(run.run)) else "")
 
 

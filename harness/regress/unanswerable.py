@@ -31,9 +31,11 @@ def _explain(gate: Gate, selection: Selection) -> Iterator[str]:
     if not drill and not stories:
         yield f"{gate.measure} is measured by stories, and -s none plays none"
     labels = [spec.label for spec in selection.backends]
+    # beside what is named, drills play the sound reference, and stories no memory and the controls with gold
     rows = [*labels, SOUND] if drill else [*labels, COLD, *GOLD]
     for name in gate.named:
         if name not in rows:
+            # mem0 may be meant for mem0@2.0.4 or mem0+store=faiss
             near = [row for row in rows if row.startswith(name)] or get_close_matches(name, rows, n=1)
             hint = f"did you mean {near[0]}?" if near else f"it plays {join_words(labels)}"
             yield f"backend '{name}' is not played by this run; {hint}"
