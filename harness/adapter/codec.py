@@ -24,6 +24,7 @@ def to_wire(value: Any) -> Any:
         return [to_wire(part) for part in value]
     if hasattr(value, "__dataclass_fields__"):
         return {key: to_wire(part) for key, part in _present(value).items()}
+    # what has no form on the wire is left to the encoder, which refuses it
     return value
 
 

@@ -322,6 +322,7 @@ def open_memory(
             raise MemoryFault(Fault(kind="raised", op="open", message=described.unfit), alive=True)
         if described.secrets:  # its service is hosted by somebody, somewhere
             child.exit()
+            # None: to anywhere, as where its service is nobody here knows
             child = Child(adapter, home, deadlines, launch, None)
             described = _describe(child, space.settings)
         lent = {name: os.environ[name] for name in described.secrets}

@@ -124,6 +124,7 @@ def make_environment(home: Path) -> dict[str, str]:
         # HOME is another one there, and what the user has installed lies below the real one
         "PYTHONUSERBASE": site.getuserbase(),
         "COLDWARM_SERVERS": str(paths.SERVERS),
+        # sets of texts have one order in every child
         "PYTHONHASHSEED": "0",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",

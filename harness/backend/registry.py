@@ -66,6 +66,7 @@ def parse(text: str) -> Spec:
     if not name or any(not key or not equals for key, equals, _ in pairs):
         raise RegistryError(f"backend '{text}' is not of the form NAME, NAME@VERSION or NAME,key=value,...")
     try:
+        # spelt in one way, as v2.0.4 and 2.0.4 are one release
         release = str(Version(release)) if pinned else ""
     except InvalidVersion:
         raise RegistryError(f"backend '{text}': '{release}' is no version, as 2.0.4 is") from None

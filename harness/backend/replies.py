@@ -100,6 +100,7 @@ class Package(Model):
     def unfit(self) -> str:
         """Why the release that is installed is of no use; empty if it fits, or if none is installed."""
         name, allowed = read_requirement(self.requirement)
+        # as in `environments`: a pre-release that somebody has installed is meant
         if self.installed is None or allowed.contains(self.installed, prereleases=True):
             return ""
         return f"{name} {self.installed} is installed, and its adapter needs {self.requirement}"

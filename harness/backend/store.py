@@ -94,6 +94,7 @@ class ChildStore:
     def beside(self, name: str) -> ChildStore:
         """An empty store of the same backend, in a folder of this name beside the store."""
         root = self.root.parent / name / "store"
+        # without a service, so that the server gives it a place of its own when it is opened
         return replace(self, root=root, space=replace(self.space, root=str(root), service=None))
 
     def as_older(self) -> ChildStore:

@@ -43,6 +43,7 @@ def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
             for seconds, (each, text) in enumerate(texts.items())
         ]
     known = {each.session for each in documents}
+    # at 0, so that figures.json also lists what did not occur
     odd: Counter[str] = Counter({_ABSTAINS: 0, _UNKNOWN: 0})
     questions = tuple(_read_question(each, known, odd) for each in question_rows)
     # times in UTC as ISO 8601 sort as texts

@@ -91,6 +91,7 @@ def compute(played: Sequence[Answered], ks: Sequence[int]) -> Figures:
         ),
         figures=tuple(
             _count_passes(played, posed.k)
+            # only a set of changes says what must not come back
             if any(each.lacks for _, each, _ in recalls)
             else _list_figures(answers, [k for k in ks if k <= posed.k], posed.unit)
         ),
@@ -114,6 +115,7 @@ def _list_figures(answers: Answers, ks: Sequence[int], unit: str) -> Iterator[Fi
         return
     for k in ks:
         yield from _recall(answers, k, "session", lambda question: question.sessions, _find_session)
+        # of turns several places may be one session's, which then has no rank
         if unit == "session":
             yield _compute_ndcg(answers, k, "session", lambda question: question.sessions)
     if unit == "turn" and any(question.turns for question, _ in answers):
@@ -155,6 +157,7 @@ def _compute_ndcg(answers: Answers, k: int, unit: str, gold: Callable[[Question]
     shares = []
     for question, names in answers:
         if wanted := set(gold(question)):
+            # fewer than k may have come back, or more
             gained = sum(gain for gain, name in zip(gains, names, strict=False) if name in wanted)
             shares.append(gained / sum(gains[: len(wanted)]))
     return _mean(

@@ -46,6 +46,7 @@ def _read_case(case: Shape) -> Haystack:
     probes = (
         Question(id=f"probe-{n}", way=PROBE, text=text, lacks=unwanted)
         for n, text in enumerate(dict.fromkeys(each.strip() for each in unwanted))
+        # what the final query asks is judged already
         if text and text != final.text.strip()
     )
     mutations = tuple(_read_mutation(each) for each in case["mutations"])

@@ -82,6 +82,7 @@ def _ask(rule: int, versions: list[_Telling]) -> list[Question]:
     """Of a rule that changed: for what holds now, in words of the rule without the literal that changed, and as the
     programmer would come upon it."""
     *earlier, last = versions
+    # a rule that was changed back is as right in its first session as in its last
     stale = tuple(f"S{each.session}" for each in earlier if each.version != last.version)
     ways = ((RULE, _QUOTED.sub("", last.topic)), (REQUEST, last.request))
     return [

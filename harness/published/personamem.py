@@ -53,6 +53,7 @@ def read(folder: Path, unit: Unit, wording: Wording) -> PublishedSet:
 
 def _check(row: Shape) -> Row:
     """A row with all that is asked of it."""
+    # a CSV has an empty cell where JSON has no key
     fields = {name: str(value) for name, value in row.take(dict).items() if value not in (None, "")}
     lacking = [name for name in _COLUMNS if name not in fields] or ([] if _ask(fields) else [_ASKED[0]])
     if lacking:
@@ -94,6 +95,7 @@ def _read_group(
         documents += [
             Document(name=each, session=f"S{at}", at=(when + timedelta(seconds=seconds)).isoformat(), text=text)
             for seconds, (each, text) in enumerate(texts.items())
+            # where the system alone spoke, there is nothing to remember
             if text.strip()
         ]
     questions = []

@@ -192,6 +192,7 @@ class _Asker(StoreSession[Handle]):
 
     def play(self, haystack: Haystack, k: int, blobs: Blobs) -> Iterator[Event]:
         """Raises Lost if the child is gone."""
+        # asked at the time of the last document, when all of them have been told
         items, last = [_make_item(each) for each in haystack.documents], haystack.documents[-1].at
         must(self._enter)
         acks, fault, took = self.ask(lambda memory: memory.remember(items))

@@ -42,6 +42,7 @@ class Names:
             files.write(self._file, json.dumps(known, indent=1) + "\n")
         except OSError as error:
             raise PlaceError(f"{self._file}: cannot be written: {shortage.tell(error)}") from None
+        # only now: a name that is not on disk could be given to another repository after a restart
         self._known = known
         return name
 

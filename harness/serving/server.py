@@ -119,6 +119,7 @@ class MemoryTools:
 
         def delete(memory: RemoteMemory) -> str:
             deleted = dict.fromkeys(ids, False)
+            # a memory is deleted where it holds: in the whole repository, or on its branch
             for scope in dict.fromkeys((Place(place.root, place.repo).scope, place.scope)):
                 missing = [name for name, done in deleted.items() if not done]
                 deleted.update(zip(missing, memory.forget(scope, missing) if missing else [], strict=True))
@@ -149,6 +150,7 @@ class MemoryTools:
     def _find_name(self, memory: RemoteMemory, place: Place) -> str:
         def list_commits() -> Iterable[str]:
             if not self._store.backend.supports("entries"):
+                # there is no listing, so whatever a search brings has to tell
                 hits = memory.recall("commit", place.scope, MOST, datetime.now(UTC).isoformat())
             else:
                 hits = _list_all(memory, place)

@@ -80,6 +80,7 @@ def open_store(spec: Spec, folder: Path, deadlines: Deadlines = DEADLINES) -> It
         )
         registry.check_settings(spec, description.settings, description.problem)
         backend = Backend(name=description.name, version=description.version, support=description.support)
+        # a service brings a model of its own
         if backend.supports("extracts") and not description.secrets:
             raise StoreError(f"{spec.label} has a model inside, which nobody answers here: take a backend without one")
         if description.server is not None:

@@ -64,6 +64,7 @@ class ClaudeCodeReader:
         else:
             self.found.at = at = read_time(line.get("timestamp"))
             self._read(session, role, content)
+            # a line in which nothing is said makes no session
             if session in self.found.headings:
                 self.found.heading(session).fill(at=at, cwd=line.get("cwd"), branch=line.get("gitBranch"))
 

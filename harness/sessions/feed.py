@@ -176,6 +176,7 @@ class _Feeder(StoreSession[Handle]):
         for question in _spread(self._questions):
             yield self._ask_for(question)
             self.go_on()
+        # closed first, as what a process holds back is in no file yet
         must(self._leave)
         yield self._look("told")
         # the store was closed, so only one that keeps its memories has anything to delete

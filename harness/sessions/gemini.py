@@ -119,6 +119,7 @@ class GeminiReader:
         elif kind not in ("user", "gemini"):
             self.found.skip(OTHER_FORM)
         else:
+            # with its content, as a message may be written again when there is more of it
             known = (as_text(message.get("id")), json.dumps(message.get("content")))
             self.found.at = read_time(message.get("timestamp"))
             # the calls below are read all the same: a message that is written again may bring their answers

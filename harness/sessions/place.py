@@ -29,6 +29,7 @@ def find_root(cwd: str) -> Path | None:
     folder = Path(cwd)
     if not folder.is_absolute():
         return None
+    # ValueError: what was recorded may hold a null, which no path may
     with suppress(OSError, ValueError):
         return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
     return None
