@@ -7,6 +7,7 @@ with a line that says so, and the job goes on.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -25,6 +26,8 @@ RESULT, LINE, RECALLED, WRITTEN = 6_000, 1_000, 60_000, 20_000
 """Characters of a result, of a line of a file, of what a memory brought, and of what the model writes, that are passed
 on and logged."""
 NOTHING = "(nothing)"
+_HIT = re.compile(r"(.+?):(\d+): (.*)")
+"""A line that a search found, after its path, which may hold a colon, and its number."""
 
 
 class _Path(BaseModel):
@@ -160,13 +163,11 @@ class Toolbox:
         return f"{text}\n(cut: read on from start {arguments.start + len(shown)})" if rest > 0 else text
 
     def _search(self, arguments: _Search) -> str:
-        found = self.desk.search_text(arguments.text, arguments.path)
-        for hit in found:
-            path, _, rest = hit.partition(":")
-            number, _, text = rest.partition(": ")
-            if number.isdigit():
-                self.seen.lines.append(Line(path, int(number), text))
-        return cut("\n".join(found), RESULT)
+        result = cut("\n".join(self.desk.search_text(arguments.text, arguments.path)), RESULT)
+        # read out of what is left of the result: the model did not see what was cut off
+        hits = filter(None, map(_HIT.fullmatch, result.split("\n")))
+        self.seen.lines += [Line(path, int(number), text) for path, number, text in (hit.groups() for hit in hits)]
+        return result
 
     def _edit(self, arguments: _Edit) -> str:
         self.desk.edit_file(arguments.path, arguments.old, arguments.new)
