@@ -267,6 +267,8 @@ class MemorySession(StoreSession[Handle]):
         else:
             acks, fault, took = self.ask(lambda memory: memory.remember(items))
             ids = None if acks is None else tuple(each.ids for each in acks)
+        # the memories of an undated story have another day than the session, which goes on
+        self.store.set_clock(self._at.isoformat())
         # after a fault, too: what was not acknowledged may be stored all the same
         self._store(written, ids or ())
         yield Wrote(

@@ -149,6 +149,20 @@ def test_each_call_is_made_at_the_time_that_it_tells_and_others_in_their_session
     assert any(event.day for event in log.list_events(Recalled)) and not coming
 
 
+def test_of_an_undated_story_the_clock_goes_back_to_the_session_after_a_write(small: Stage, tmp_path: Path) -> None:
+    where = FakeClocked(tmp_path / "store")
+    small.play(tmp_path, where, clock="story", undated=True)
+    first, *later = (session.at.isoformat() for session in small.scenario.sessions)
+    shown = {op: set[object]() for op in ("remember", "settle")}
+    now = ""
+    for op, args in where.calls:
+        if op == "clock":
+            now = str(args[0])
+        elif op in shown:
+            shown[op].add(now)
+    assert shown["remember"] == {first} and set() < shown["settle"] <= {*later}
+
+
 def test_a_curator_writes_noise_and_remarks_first(small: Stage, tmp_path: Path) -> None:
     log = small.play(tmp_path, host(tmp_path), amount=40, write_policy="curated")
     for event in log.list_events(Wrote):
