@@ -31,7 +31,7 @@ def list_lines(all_figures: Sequence[Figures]) -> Iterator[str]:
     yield " ".join([" " * wide, *(f"{each.backend:>12}" for each in all_figures), f"{'questions':>10}"])
     for at, figure in enumerate(all_figures[0].figures):
         cells = [f"{_format_percent(each.figures[at].value):>12}" for each in all_figures]
-        yield " ".join([f"{figure.name:<{wide}}", *cells, f"{figure.of:>10,}"])
+        yield " ".join([f"{figure.name:<{wide}}", *cells, f"{_count_questions(all_figures, at):>10}"])
     pool = all_figures[0].pool
     yield f"stores hold {pool.fewest:,} to {pool.most:,} memories (mean {pool.mean:.0f})" + (
         f"; {pool.within_k:,} of {all_figures[0].questions:,} questions are asked where k is all of them"
@@ -64,10 +64,16 @@ def _write_page(form: Format, data: PublishedSet, all_figures: Sequence[Figures]
     yield "|---|" + "---:|" * (len(all_figures) + 1) + "---|"
     for at, figure in enumerate(all_figures[0].figures):
         cells = " | ".join(_format_percent(each.figures[at].value) for each in all_figures)
-        yield f"| {figure.name} | {cells} | {figure.of:,} | {figure.says} |"
+        yield f"| {figure.name} | {cells} | {_count_questions(all_figures, at)} | {figure.says} |"
     yield ""
     for each in all_figures:
         yield f"- {each.backend} {each.version}: {each.failed:,} of {each.questions:,} questions failed"
+
+
+def _count_questions(all_figures: Sequence[Figures], at: int) -> str:
+    """Of a figure; one for each backend where they differ, as what one of them cannot do is not asked of it."""
+    counts = [each.figures[at].of for each in all_figures]
+    return " / ".join(f"{count:,}" for count in (counts if len({*counts}) > 1 else counts[:1]))
 
 
 def _format_percent(value: float | None) -> str:

@@ -10,6 +10,7 @@ from harness.adapter import Hit
 from harness.log.blobs import Ref
 from harness.log.transcript import Ended
 from harness.model.backend import Backend, Fault
+from harness.published import report
 from harness.published.figures import Figures, compute
 from harness.published.forgeteval import FORGETEVAL
 from harness.published.locomo import LOCOMO
@@ -136,3 +137,15 @@ def test_a_case_that_cannot_be_carried_out_is_left_out_or_failed(tmp_path: Path)
     sound = ["Ada's lane is kestrelway."]
     seen = compute([forgetting(tmp_path, sound, [], []), forgetting(tmp_path, sound, [], [], unable=True)], (5,))
     assert value(seen, "pass@5 (probed=True)") == (1, 1) and value(seen, "pass@5 (probed=True, strict)") == (1, 2)
+
+
+def test_where_backends_were_asked_different_numbers_of_questions_each_is_told(tmp_path: Path) -> None:
+    full = locomo(tmp_path, "session", ["D1"], ["D3"], ["D2"], ["D1"], [])
+    less = full.model_copy(update={"figures": tuple(each.model_copy(update={"of": 1}) for each in full.figures)})
+    counts = [each.of for each in full.figures]
+    assert min(counts) > 1
+    for others, told in (((full,), [f"{of}" for of in counts]), ((less,), [f"{of} / 1" for of in counts])):
+        lines = [*report.list_lines([full, *others])][1 : len(counts) + 1]
+        assert all(line.endswith(f" {each}") for line, each in zip(lines, told, strict=True))
+    page = report.write(tmp_path / "out", LOCOMO, LOCOMO.load(write_locomo(tmp_path), "session"), [full, less])
+    assert all(f" | {each} | " in page.read_text() for each in told)
