@@ -114,12 +114,15 @@ def compare_story(old: Archive, new: Archive, backend: str, measure: str, scenar
 
 def _count_cited(record: Record, cell: Cell, measure: str) -> Counter[Key]:
     """What the receipts of a measure are about, and how many of them."""
-    found = cell.measures.get(measure)
-    cited_places = (
-        [place for ref in found.receipts if (place := places.read(ref))] if isinstance(found, Measured) else []
-    )
     events = record.log.events
-    return Counter(_make_key(events[place.line - 1], place) for place in cited_places if place.line <= len(events))
+    return Counter(_make_key(events[each.line - 1], each) for each in _list_receipts(cell, measure, len(events)))
+
+
+def _list_receipts(cell: AnyCell, measure: str, lines: int) -> list[places.Receipt]:
+    """Those of a measure that lead into a log of so many lines: it may have been cut since it was scored."""
+    found = cell.measures.get(measure)
+    named = map(places.read, found.receipts if isinstance(found, Measured) else ())
+    return [each for each in named if each and each.line <= lines]
 
 
 def _make_key(event: Event, place: places.Receipt) -> Key:
@@ -225,9 +228,9 @@ def compare_drill(old: Archive, new: Archive, cell: str, measure: str) -> Iterat
 
 
 def _list_places(transcript: Transcript, cell: AnyCell | None, measure: str) -> dict[Key, places.Receipt]:
-    found = cell.measures.get(measure) if cell else None
-    receipts = [place for ref in found.receipts if (place := places.read(ref))] if isinstance(found, Measured) else []
-    return {_drill_key(transcript.events[each.line - 1], each.memory): each for each in receipts}
+    events = transcript.events
+    receipts = _list_receipts(cell, measure, len(events)) if cell else []
+    return {_drill_key(events[each.line - 1], each.memory): each for each in receipts}
 
 
 def _drill_key(event: Event, memory: str | None) -> Key:
