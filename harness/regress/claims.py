@@ -111,8 +111,14 @@ def judge(claims: tuple[Claim, ...], results: Results) -> tuple[ClaimVerdict, ..
 
 
 def _judge(results: Results, claims: tuple[Claim, ...]) -> Iterator[ClaimVerdict]:
-    # the id of a run begins with its day
-    began = datetime.strptime(results.run.id[:8], "%Y%m%d").date()
+    try:
+        began = datetime.strptime(results.run.id[:8], "%Y%m%d").date()
+    except ValueError:
+        # the id is the name of the folder, which its owner may have changed
+        raise RegressError(
+            f"the run {results.run.id} does not say when it began, so no claim can be judged: "
+            "give its folder the name back that it had, such as 20261121-101112-abcd"
+        ) from None
     for claim in claims:
         comparison = _find(results, claim)
         verdict: Any = "not-measured"

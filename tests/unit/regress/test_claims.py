@@ -31,7 +31,7 @@ PAIR = CLAIM.replace('"cold"', '"pairs"').replace('row = "good"', 'row = "good"\
 DAY = "20261121-101112-abcd"
 
 
-def made() -> Results:
+def made(run: str = DAY) -> Results:
     """Twelve stories: one row better than no memory in all of them, one worse, one equal."""
 
     def of(hits: int) -> dict[str, list[Said]]:
@@ -39,12 +39,12 @@ def made() -> Results:
 
     way = Way("append", "trusting")
     found = play({"good": {way: of(9)}, "poor": {way: of(1)}, "equal": {way: of(5)}}, of(5))
-    return found.model_copy(update={"run": found.run.model_copy(update={"id": DAY})})
+    return found.model_copy(update={"run": found.run.model_copy(update={"id": run})})
 
 
-def judge(tmp_path: Path, text: str) -> Results:
+def judge(tmp_path: Path, text: str, run: str = DAY) -> Results:
     (file := tmp_path / "claims.toml").write_text(text)
-    return regress.judge_claims(made(), file)
+    return regress.judge_claims(made(run), file)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +118,12 @@ def test_what_is_wrong_is_one_line_that_names_the_claim(tmp_path: Path, old: str
 def test_a_file_that_is_none_of_claims_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
     with pytest.raises(RegressError, match=f"^[^\n]*claims.toml: [^\n]*{complaint}[^\n]*$"):
         judge(tmp_path, text)
+
+
+@pytest.mark.parametrize("run", ["my-run", "20261", "20269921-101112-abcd"])
+def test_a_run_that_does_not_say_when_it_began_is_no_ground_for_claims(tmp_path: Path, run: str) -> None:
+    with pytest.raises(RegressError, match=f"^the run {run} does not say when it began, [^\n]*$"):
+        judge(tmp_path, CLAIM, run)
 
 
 def test_the_committed_claims_can_be_judged() -> None:
