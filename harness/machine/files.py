@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import select
 import shutil
@@ -15,6 +16,8 @@ from itertools import count
 from pathlib import Path
 
 DRAFT = ".part"
+LONGEST = 200
+"""Characters that are taken into a name: it may have 255 bytes on most file systems, and some are added."""
 
 
 @contextmanager
@@ -108,9 +111,15 @@ def make_folder(out: Path, name: str) -> Path:
     raise AssertionError  # numbers do not end
 
 
+def find_free(folder: Path, title: str, suffix: str) -> Path:
+    """A path for what has this title: titles that differ only in what no path may hold are one name by then."""
+    name = re.sub(r"[^a-z0-9]+", "-", title.lower())[:LONGEST]
+    named = (folder / f"{name}{f'-{number}' if number > 1 else ''}{suffix}" for number in count(1))
+    return next(path for path in named if not path.exists())
+
+
 def _name_draft(path: Path) -> str:
-    # a name may have 255 bytes on most file systems, and some are added
-    return f".{path.name[:200]}.{secrets.token_hex(4)}{DRAFT}"
+    return f".{path.name[:LONGEST]}.{secrets.token_hex(4)}{DRAFT}"
 
 
 def write(path: Path, content: str | bytes) -> None:

@@ -5,10 +5,8 @@ What happens is logged call by call, as a drill's calls are; the figures are com
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -21,14 +19,13 @@ from harness.log.events import SCHEMA, Event
 from harness.log.lines import LogError, Writer, load
 from harness.log.parts import HITS
 from harness.log.transcript import Ended
+from harness.machine import files
 from harness.model.backend import Backend, Fault
 from harness.play.store import SETTLE_SECONDS, Handle, Lost, StoreSession, must
 from harness.published.sets import Document, Haystack, Mutation, PublishedSet
 
 T = TypeVar("T")
 _PLACE = Scope(repo="published")
-_LONGEST = 180
-"""Characters of the name of a log."""
 _ACKS: TypeAdapter[tuple[Ack, ...]] = TypeAdapter(tuple[Ack, ...])
 
 
@@ -124,7 +121,7 @@ def play(data: PublishedSet, setting: Setting, k: int, folder: Path) -> list[Pat
     haystacks = [each for each in data.haystacks if each.questions]
     _try_out(setting, haystacks[0].documents[0])
     for haystack in haystacks:
-        log = _name_log(folder / "logs", f"{setting.playable.spec.label}-{haystack.id}")
+        log = files.find_free(folder / "logs", f"{setting.playable.spec.label}-{haystack.id}", ".jsonl")
         # embedded beforehand, so that no call's time includes it
         texts = [each.text for each in haystack.documents] + [each.text for each in haystack.questions]
         setting.children.warm(texts, setting.playable.spec.label)
@@ -142,13 +139,6 @@ def play(data: PublishedSet, setting: Setting, k: int, folder: Path) -> list[Pat
         setting.children.check()
         logs.append(log)
     return logs
-
-
-def _name_log(folder: Path, title: str) -> Path:
-    """A path that is free: names that differ only in what no path may hold are one by then."""
-    name = re.sub(r"[^a-z0-9]+", "-", title.lower())[:_LONGEST]
-    named = (folder / f"{name}{f'-{number}' if number > 1 else ''}.jsonl" for number in count(1))
-    return next(path for path in named if not path.exists())
 
 
 def _try_out(setting: Setting, document: Document) -> None:

@@ -20,6 +20,7 @@ from harness.log.events import SCHEMA, Event
 from harness.log.lines import Writer
 from harness.log.parts import HITS
 from harness.log.transcript import Ended
+from harness.machine import files
 from harness.model.backend import Backend, Fault
 from harness.model.scenario import Session
 from harness.model.transcript import MARKED
@@ -120,7 +121,7 @@ def play(folder: Path, setting: Setting, feed: Feed, out: Path) -> tuple[list[Ev
     index = read_index(folder)
     label = setting.playable.spec.label
     events: list[Event] = []
-    with Writer(out / "logs" / f"{_name_file(label)}.jsonl") as writer, setting.lend() as (store, meter):
+    with Writer(files.find_free(out / "logs", label, ".jsonl")) as writer, setting.lend() as (store, meter):
 
         def note(event: Event) -> None:
             events.append(event)
@@ -144,10 +145,6 @@ def play(folder: Path, setting: Setting, feed: Feed, out: Path) -> tuple[list[Ev
     setting.children.check()
     setting.children.played(label, meter)
     return events, meter
-
-
-def _name_file(label: str) -> str:
-    return "".join(letter if letter.isalnum() else "-" for letter in label)[:150]
 
 
 class _Feeder(StoreSession[Handle]):

@@ -105,3 +105,10 @@ def test_folders_that_are_made_at_once_are_not_shared(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match=r"File exists|Not a directory"):
         files.make_folder(tmp_path / "file", "a")
+
+
+def test_titles_that_become_one_name_have_a_path_each(tmp_path: Path) -> None:
+    titles = ["mine:Adapter", "mine.Adapter", "Mine: adapter", "x" * 300 + "a", "x" * 300 + "b", "\u00e9" * 200]
+    for title in titles:
+        files.find_free(tmp_path, title, ".jsonl").write_text(title)
+    assert sorted(each.read_text() for each in tmp_path.glob("*.jsonl")) == sorted(titles)
