@@ -28,6 +28,12 @@ def test_numbers_are_summed_up_and_nothing_else_is_one(said: Any, told: tuple[in
     assert found == (OwnCount(prompt=told[0], completion=told[1]) if told else None)
 
 
+def test_a_text_with_a_line_separator_of_unicode_is_one_line() -> None:
+    said = {"steps": [{"in": 1, "out": 2}], "text": "one\u2028two\x85three"}
+    told = json.dumps(said, ensure_ascii=False)
+    assert read_usage(PLACES, f"{told}\r\n{told}\n".encode()) == OwnCount(prompt=2, completion=4)
+
+
 def test_lines_are_read_one_by_one_and_those_that_are_no_json_are_passed_over() -> None:
     lines = ['{"steps": [{"in": 1}]}', "warning: \ud800".encode("utf-8", "replace").decode(), "[" * 100_000, '{"st']
     lines += ['{"steps": [{"in": 2, "out": 3}]}']
