@@ -119,8 +119,8 @@ class Children:
         return meter.find_outage(since) or self.gateway.find_cut()
 
     def _switch(self, meter: Meter, name: EmbedderName) -> int:
-        # without an embedder (no dims) there is none that could be exchanged
         """Which embedder answers who is counted by this meter; how many numbers its vectors have."""
+        # without an embedder (no dims) there is none that could be exchanged
         meter.switched = SwitchedEmbedder(name, self.dims) if self.dims and name != "own" else None
         return meter.switched.dims if meter.switched else self.dims
 

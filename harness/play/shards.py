@@ -30,6 +30,7 @@ def merge(roots: Sequence[Path], out: Path) -> Folder:
         if shard in shards:
             raise FolderError(f"{root}: shard {shard} is there twice: {shards[shard].root} is the same one")
         shards[shard] = folder
+    # by their numbers, so that the order on the command line changes nothing
     files = {shard: shards[shard].read() for shard in sorted(shards)}
     _check(files, shards)
     merged = Folder.create(out)

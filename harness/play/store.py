@@ -128,6 +128,7 @@ class StoreSession(Generic[H]):
 
     def _enter(self, who: str = ONLY, store: Store[H] | None = None) -> None:
         """A fresh process on the same store, or on that one."""
+        # a drill opens a new process where one was lost
         self._lost = None
         self._memories.pop(who, None)  # its process is gone
         self._memories[who] = (store or self.store).open()
@@ -142,6 +143,7 @@ class StoreSession(Generic[H]):
     def abandon(self) -> None:
         """Leaves no process behind, however it ended."""
         for memory in self._memories.values():
+            # each is killed, whatever the one before it raised
             with suppress(Exception):
                 memory.kill()
 

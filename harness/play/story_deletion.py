@@ -114,6 +114,7 @@ def _seek_fact(
     texts, fault, took = memory_session.ask(_route(memory_session, session, fact, route))
     where = next((text for text in texts or () if memory_word(canary) in text), "")
     found = None if texts is None else bool(where)
+    # a hit may be a whole file, and the log has only to show that it came
     yield Sought(stage=stage, route=route, fact=fact.id, found=found, where=where[:500], fault=fault, took=took)
     memory_session.go_on()
 

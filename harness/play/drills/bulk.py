@@ -70,6 +70,7 @@ def play(stage: DrillSession, before: Sequence[Piece]) -> None:
     if crowd := stage.plan.of("crowd"):
         stage.remember("crowd", crowd)
         stage.settle("crowd")
+    # the batch itself was just read back; only a second one could push it out
     _read_beside(stage, [*before, *(asked if crowd else ()), *crowd])
     if stage.supports("forget"):
         _forget(stage, pieces, asked)

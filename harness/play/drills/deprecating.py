@@ -154,6 +154,7 @@ def _tell_again(stage: DrillSession) -> None:
     if stage.supports("persistent"):
         stage.kill("said again marked")
         stage.open("killed")
+        # at the usual time of asking, which lies behind both ends
         stage.recall("killed since", piece.item.text, SCOPE, about=[piece], k=ALL)
 
 

@@ -51,6 +51,7 @@ def plan(size: int, seed: int) -> Plan:
         words = {"part": part, "person": PEOPLE[number % len(PEOPLE)]}
         item = Item(family.answer.format(n=number + 1000, **words), HOME, WRITTEN, "project", confidence=0.8)
         kept.append(Piece(name=f"kept-{number}", role="kept", item=item, query=question))
+        # beyond the numbers of what stays, so that no two texts are alike
         gone = family.look_alike.format(n=number + 50_000, **words)
         passing.append(Piece(name=f"passing-{number}", role="passing", item=replace(item, text=gone)))
         if number % 3 == 0 and len(drafts) < DRAFTS:
@@ -100,6 +101,7 @@ def _go_round(stage: DrillSession, step: str, kept: Sequence[Piece]) -> None:
         ids = [memory_id for piece in batch for memory_id in stage.ids.get(piece.name, ())]
         stage.call(step, "forget", HOME, ids, about=batch)
     if stage.supports("update"):
+        # drafts are planned for the largest store; a smaller one has only the first of them
         staying = {piece.name for piece in kept}
         for draft in stage.plan.of("draft"):
             piece = stage.plan.by_name[draft.twin or ""]

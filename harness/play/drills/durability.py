@@ -93,6 +93,7 @@ def plan_rounds(size: int, seed: int) -> tuple[Round, ...]:
 def _round(at: int, writes: int, in_flight: bool, draw: random.Random) -> Round:
     name = f"round {at + 1:02}"
     names = [f"{name}.{turn}" for turn in range(1, writes + 1)]
+    # the first round has no older memory that it could update
     turns = bool(in_flight and at and at % 2 == 0)
     kept = writes - (draw.randint(1, 2) if in_flight and not turns else 0)
     cuts = sorted({0, *draw.sample(range(1, kept), draw.randint(1, min(CALLS, (kept + 1) // 2))), kept})
@@ -102,6 +103,7 @@ def _round(at: int, writes: int, in_flight: bool, draw: random.Random) -> Round:
         batches=tuple(tuple(names[start:end]) for start, end in pairwise(cuts)),
         forgotten=oldest if at % 2 else None,
         updated=None if at % 2 else oldest,
+        # by twos, as forgetting and updating take turns by ones
         late=bool((at - 1) // 2 % 2),
         air=(f"{name} turn",) if turns else tuple(names[kept:]),
         seconds=draw.choice(UPDATE_MS if turns else AIR_MS) / 1000 if in_flight else 0.0,
@@ -159,6 +161,7 @@ def play(stage: DrillSession) -> None:
     for each in schedule:
         changed = _play_round(stage, each)
         old = stage.ids.get(each.turned or "", ())
+        # what was never acknowledged, or cannot be updated, has no update in flight
         flies = bool(old) and stage.supports("update") if each.turned else True
         air = [pieces[name] for name in each.air if flies]
         stage.kill(each.name, during=air, seconds=each.seconds, of=old)
@@ -201,6 +204,7 @@ def _change(stage: DrillSession, each: Round) -> list[Piece]:
         return [pieces[name]]
     new, old = pieces[each.new], pieces[name]
     stage.change(each.name, "update", ids, new)
+    # both, as the old text must not come back after the kill
     return [new, old]
 
 

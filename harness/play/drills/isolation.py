@@ -109,6 +109,7 @@ def _make_piece(name: str, role: str, scope: Scope, seed: int, twin: str | None 
     kind = digest(["isolation", seed, name.partition(".")[0]]) if role == "place" else mark
     canary, number = f"cw{mark[:12]}", int(kind[12:18], 16)
     subject = SUBJECTS[number % len(SUBJECTS)]
+    # by other digits than the subject, so that a subject does not always come in the same sentence
     sentence = ALIKE if role == "near" else SENTENCES[number // 16 % len(SENTENCES)]
     text = sentence.format(subject=subject, canary=canary, n=2 + number % 89)
     item = Item(text=text[0].upper() + text[1:], scope=scope, at="2026-02-02T09:00:00+00:00", kind="project")

@@ -278,6 +278,7 @@ def play(stage: DrillSession) -> None:
     ending.write(stage)
     revising.write(stage)
     repeating.write(stage)
+    # closes and reopens the store between what the others write and what they ask
     replacing.play(stage)
     ending.ask(stage)
     revising.ask(stage)

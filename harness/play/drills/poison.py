@@ -161,6 +161,7 @@ class _AttackWriter:
             person=self.draw.choice(PEOPLE),
             tool=self.draw.choice(TOOLS),
             trait=self.draw.choice(TRAITS),
+            # numbers of its own, so that no filler is written twice
             n=len(self.pieces) + 1000,
             days=len(self.pieces) + 2,
         )

@@ -145,5 +145,6 @@ def play(stage: DrillSession) -> None:
     stage.settle("told apart")
     place = OWN if stage.supports("scope_user") else SCOPE
     for piece in stage.plan.of("chosen"):
+        # what was never acknowledged says nothing about order
         if piece.query and stage.ids.get(piece.name):
             stage.recall("told apart", piece.query, place, about=[piece])

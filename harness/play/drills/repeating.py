@@ -130,6 +130,7 @@ def play(stage: DrillSession) -> None:
 def _ask_again(stage: DrillSession) -> None:
     """Before and after it is written; and before and after it is changed or deleted, with no other write between."""
     late, once = stage.plan.of("late"), stage.plan.of("once")
+    # an answer that is kept for equal questions would go on bringing nothing
     _ask(stage, "not yet", late)
     stage.remember("late", [*late, *once])
     stage.settle("late")
@@ -172,6 +173,7 @@ def _tell_again(stage: DrillSession) -> None:
 def _write_versions(stage: DrillSession, pieces: Sequence[Piece]) -> None:
     """Each in the place of the last one that was acknowledged."""
     for piece in pieces:
+        # a version that was refused has no ids, and the one before is still the current one
         told = [ids for each in stage.plan.of("version") if (ids := stage.ids.get(each.name))]
         if told:
             stage.change("version", "update", told[-1], piece)
@@ -179,6 +181,7 @@ def _write_versions(stage: DrillSession, pieces: Sequence[Piece]) -> None:
 
 def _tell_history(stage: DrillSession, step: str) -> None:
     versions = stage.plan.of("version")
+    # an update may keep the id or give a new one
     for memory_id in dict.fromkeys(each for piece in versions for each in stage.ids.get(piece.name, ())):
         stage.call(step, "history", AGAIN, memory_id, about=versions)
     for piece in stage.plan.of(ECHO):

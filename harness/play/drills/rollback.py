@@ -160,6 +160,7 @@ def _play_incident(stage: DrillSession) -> None:
     if stage.supports("update"):
         for change in stage.plan.of("change"):
             changed = stage.plan.by_name[change.twin or ""]
+            # an update takes one id
             for memory_id in stage.ids.get(changed.name, ())[:1]:
                 stage.call("incident", "update", SCOPE, memory_id, change.item, about=[changed, change])
     erased = stage.plan.of("erased")

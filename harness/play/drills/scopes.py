@@ -185,6 +185,7 @@ def _join_names() -> Iterator[tuple[str, Scope]]:
     """
     for at, (one, two) in enumerate(combinations(("org", "repo", "user", "branch"), 2)):
         for turn, separator in enumerate(SEPARATORS if not at else SEPARATORS[at - 1 : at]):
+            # a letter and a number of its own, so that no two pairs share a name
             short = f"{'kmnpqstvwx'[at + turn]}{at}"
             long = f"{short}{separator}{short}"
             yield f"join-{one}-{two}-{turn}.1", Scope(**{one: short, two: long})

@@ -61,6 +61,7 @@ def _make_piece(at: int, seed: int, name: str, role: str, scope: Scope) -> Piece
 def play(stage: DrillSession) -> None:
     names: tuple[Pass, ...] = get_args(Pass)
     for turn in names:
+        # the control has gone on with the first store: the newer release gets one that the older release writes anew
         if turn == "upgrade":
             stage.renew()
         mark = _write(stage, turn)
@@ -78,6 +79,7 @@ def _write(stage: DrillSession, turn: Pass) -> str | None:
         stage.remember(step, pieces[start : start + BATCH], turn)
     stage.settle(step, turn)
     dropped = stage.plan.of("dropped before")
+    # while they are there, so that their absence later is the deletion's doing
     _ask(stage, step, dropped, turn)
     _forget(stage, step, dropped, turn)
     stage.settle(step, turn)

@@ -23,6 +23,7 @@ class Curated(Way):
         fact = written.name.removeprefix("fact:")
         text = canary.query(written.item.text, memory_session.part.canaries.get(fact, ""))
         found = yield from memory_session.recall(Query("lookup", fact, text, scope), session)
+        # what has a successor already is not replaced once more
         usable = [entry for entry in found if not entry.hit.superseded and is_for(entry, scope)]
         old = yield from locate(memory_session, self.list_replaced(written, usable), scope)
         yield from self.replace(session, written, old)

@@ -53,6 +53,7 @@ class Expire(Way):
         for each in written:
             if end := self.find_end(session, each):
                 self.ends[each.name] = end, each
+        # makes it a generator, as callers take its value by `yield from`
         yield from ()
         if self._find_own() != "lapse":
             return list(written)

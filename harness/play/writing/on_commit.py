@@ -47,6 +47,7 @@ class OnCommit(Way):
 
     def take(self, session: Session, written: Sequence[Written]) -> Generator[Event, None, list[Written]]:
         self.follow(written)
+        # makes it a generator, as callers take its value by `yield from`
         yield from ()
         return list(written)
 
