@@ -48,6 +48,7 @@ class Watch:
         self._since.pop(name, None)
 
     def start(self) -> None:
+        # A daemon, so that it keeps no program alive that ends without `stop`.
         threading.Thread(target=self._watch, name="progress", daemon=True).start()
 
     def stop(self) -> None:

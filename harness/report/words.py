@@ -54,6 +54,7 @@ def format_amount(value: float, unit: str) -> str:
 def share(value: float) -> str:
     """A proportion of 0 to 1 as .83, its ends as 0 and 1."""
     text = f"{value:.2f}"
+    # A small difference below 0 rounds to a zero, which has no sign.
     return {"0.00": "0", "1.00": "1", "-0.00": "0"}.get(text, re.sub(r"^(-?)0\.", r"\1.", text))
 
 

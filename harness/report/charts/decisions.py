@@ -151,6 +151,7 @@ def _draw_frontier(results: Results, points: Sequence[Point], starred: str) -> S
     across = Scale(*_span([value for each in points for value in each.paid.numbers]), _LEFT, _RIGHT, log=True)
     up = Scale(math.floor(min(shares) * 10) / 10, math.ceil(max(shares) * 10) / 10, bottom, _TOP)
     _draw_grid(sheet, across, up)
+    # From the top down, as `spread` takes heights in that order.
     drawn = sorted(points, key=lambda each: -sum(each.right.shares))
     heights = spread([up(sum(each.right.shares) / 2) for each in drawn], _NAMES_APART)
     # Names are spread without regard to the edges, so all move by what hangs out below, or stands out above.
@@ -356,6 +357,7 @@ def _draw_losses(rows: Mapping[str, StageCounts]) -> Sheet:
     for name, counts in rows.items():
         scale, done = Scale(0, sum(counts.values()), NARROW, WIDTH - 4), 0
         sheet.text(0, y, shorten_name(name))
+        # There are more letters than stages.
         for letter, (called, colour, dash) in zip(string.ascii_lowercase, keys, strict=False):
             begin, end = scale(done), scale(done := done + counts[called])
             if counts[called]:

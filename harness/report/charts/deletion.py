@@ -60,6 +60,7 @@ class ChartLine:
 
 def chart_deletion(results: Results) -> Chart | None:
     cells = [cell for cell in results.trust if cell.drill == DRILL.name]
+    # The sound reference last, as in the tables of the drills.
     cells.sort(key=lambda cell: (cell.backend == SOUND, cell.backend))
     found = {cell.id: tuple(_list_lines(cell.layers)) for cell in cells}
     if not any(found.values()):
@@ -137,6 +138,7 @@ def _list_lines(layers: Sequence[LayerRow]) -> Iterator[ChartLine]:
         key = (kind, layer) if any_present else (kind, *(look and look[0] for look in line.looks))
         alike.setdefault(key, []).append(line)
     for lines in sorted(alike.values(), key=lambda each: list(KINDS.values()).index(each[0].kind)):
+        # They fared alike, so the one that showed most before stands for all.
         looks = max((line.looks for line in lines), key=lambda each: each[0][1] if each[0] else 0)
         yield ChartLine(lines[0].kind, sum((line.names for line in lines), ()), max(ln.targets for ln in lines), looks)
 
@@ -175,6 +177,7 @@ def _draw_sheet(cells: Sequence[TrustCell], lines_by_cell: Mapping[str, Sequence
             for at, look in enumerate(line.looks):
                 if look is None:
                     sheet.text(_AT[at], y, NO_LOOK, italic=True, colour=SOFT)
+                # What was never seen there says nothing by not being seen later.
                 elif at == 0 or look[0] != "not-seen-before":
                     _draw_cell(sheet, _AT[at], y, look, at)
             y += _ROW

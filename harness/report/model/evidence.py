@@ -84,6 +84,7 @@ def describe_cases(
     for name, measure in cell.measures.items():
         if sound(definitions[name], measure) is not False:
             continue
+        # Several cases of a measure may rest on one line, which is shown once.
         places = filter(None, map(read_receipt, dict.fromkeys(measure.receipts)))
         for at, place in enumerate(islice(places, OF_EACH)):
             event = transcript.events[place.line - 1]

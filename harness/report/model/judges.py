@@ -194,6 +194,7 @@ def _show(results: Results, key: str, measure: str) -> ScoreboardCell:
         many = [_count_jobs(each) for each in shown[1:]]
         rests = [f" ({ways.show_range(*each)} {'job' if each[1] == 1 else 'jobs'})" for each in many]
         lines[1:] = [line._replace(text=line.text + jobs) for line, jobs in zip(lines[1:], rests, strict=True)]
+    # A bar shows a share, and what is not counted has none.
     bars = tuple(each.shares for each in spreads if each in shown) if ordered[0].first.hits is not None else ()
     low, high = ordered[0].shares
     worse = high if results.definitions[measure].better == "lower" else low

@@ -40,6 +40,7 @@ def _rank_right(results: Results, row: BoardRow) -> Rank:
 def _rank_tokens(results: Results, row: BoardRow) -> Rank:
     """The fewest tokens by the highest count over the read policies, then by the lowest."""
     paid = ways.spread(results, row.key, TOKENS_PER_JOB, ways.best_write(results, row.key))
+    # Without a number it stands last.
     low, high = paid.numbers if paid else (float("inf"), float("inf"))
     return high, low, row.name
 
@@ -243,6 +244,7 @@ def list_choices(results: Results, board: Board, answers: Iterable[Answer]) -> l
             absent = Reason(
                 None, f"did not run: {words.make_visible(why, 200)}" if why != UNKNOWN else why, known=False
             )
+            # Behind all that were played.
             choices.append(Choice(row, "", None, False, len(rows), (absent,)))
     return choices
 

@@ -154,6 +154,7 @@ def write_spans(run: Folder, content: bool = False) -> Iterator[str]:
     """
     file = run.read()
     for logs in run.whole_stories():
+        # By their names, so that equal logs give equal lines.
         for _, log in sorted(logs.items()):
             if log.trial.backend is not None and any(map(_tell_time, log.events)):
                 resource = {"service.name": "coldwarm", "service.version": file.version, "coldwarm.run": file.id}
@@ -209,6 +210,7 @@ def _tell(event: Event, log: Log, content: bool) -> Mapping[str, Any] | None:
 
 
 def _describe_operation(name: str, count: int, ids: Sequence[str], texts: Mapping[str, Any]) -> Mapping[str, Any]:
+    # The attribute holds one id.
     one = {"gen_ai.memory.record.id": ids[0]} if len(ids) == 1 else {}
     return {"gen_ai.operation.name": name, "gen_ai.memory.record.count": count, **one, **texts}
 

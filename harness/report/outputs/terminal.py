@@ -187,4 +187,5 @@ def _print(out: Console, lines: Iterable[str], style: str = "") -> None:
     for line in lines:
         # `wrap` makes nothing of an empty line.
         for part in textwrap.wrap(words.make_plain(line), out.width, subsequent_indent="  ") or [""]:
+            # It is wrapped already: rich would break it again.
             out.print(Text(part, style=style), soft_wrap=True)

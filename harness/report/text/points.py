@@ -208,6 +208,7 @@ def tell_limits(results: Results, board: Board) -> Iterator[str]:
         yield f"As {failed}, nothing is concluded of what the table shows for {'it' if len(names) == 1 else 'them'}."
         yield from _tell_doubtful(board, doubted)
     for row in board.rows:
+        # Of the doubted nothing is concluded at all, as was just said.
         if row.key in failing.keys() - doubted.keys():
             count = sum(each.count for each in failing[row.key])
             brought = "it would have brought" if count == 1 else "they would have brought"

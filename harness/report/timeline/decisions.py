@@ -27,6 +27,7 @@ def merge_alike(taken: Iterator[tuple[str, DecisionTaken]]) -> Iterator[Decision
     """Readers that took it alike stand in one row."""
     groups: dict[DecisionTaken, list[str]] = {}
     for who, each in taken:
+        # Nobody stands in `who` yet, so what several readers did alike is equal.
         groups.setdefault(each, []).append(who)
     return (DecisionTaken(tuple(who), each.verdict, each.value, each.origin) for each, who in groups.items())
 
