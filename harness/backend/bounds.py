@@ -33,6 +33,7 @@ COUNT = 2**53
 
 def check_recall(hits: Sequence[Hit]) -> str | None:
     """Which limit they exceed, in words; None for none. All of them together are read, too."""
+    # either sign, as a text may part its lines by either
     parts = len(hits) + sum(sum(map(hit.text.count, "\r\n")) for hit in hits)
     if parts > PARTS:
         return f"{parts:,} memories and lines; at most {PARTS:,} are read"

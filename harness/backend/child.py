@@ -374,6 +374,7 @@ class Child:
         with contextlib.suppress(OSError):
             printed = files.read_tail(self._output, PRINTED)
             clean = self._redactor.data(printed)
+            # what lies before that end was not searched
             if clean != printed or self._output.stat().st_size > PRINTED:
                 self._output.unlink()
                 self._output.write_bytes(clean)

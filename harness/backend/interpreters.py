@@ -70,6 +70,7 @@ def name_releases(specs: Iterable[Spec]) -> tuple[Spec, ...]:
     alike: dict[str, dict[str, Interpreter]] = defaultdict(dict)
     for spec, interpreter, release in unnamed:
         if interpreter:
+            # by its path, so that one that is named twice is not told from itself
             alike[_make_spec(spec, release).label][interpreter.path] = interpreter
     return tuple(
         _make_spec(

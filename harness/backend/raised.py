@@ -19,6 +19,7 @@ CAUSES = 10
 def describe(error: BaseException, module: str) -> dict[str, Any]:
     """What an adapter of that module raised; whatever its class does when it is looked at, this is an answer."""
     try:
+        # its end, where the error itself stands
         trace = _replace_surrogates("".join(traceback.format_exception(error)))[-8000:]
     except BaseException:
         trace = ""
@@ -70,6 +71,7 @@ def _locate(error: BaseException, own: str) -> str:
     """FILE:LINE that it passed last in the package or module `own`, below where that is imported from; else empty."""
     passed = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     if _is(error, SyntaxError):
+        # what cannot be compiled has no frame of its own
         passed.append((str(error.filename), error.lineno or 0))
     for name, line in reversed(passed):
         for root in filter(None, sys.path):

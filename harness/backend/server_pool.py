@@ -63,4 +63,5 @@ class Services:
     def __exit__(self, *_: object) -> None:
         for known in self._known.values():
             if known is not None:
+                # adapters may share one, and to end it twice does nothing
                 known[0].__exit__()

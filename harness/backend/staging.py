@@ -173,6 +173,7 @@ def _stage(adapter: str, links: Mapping[str, Path]) -> Path:
     files = {str(path.relative_to(paths.ROOT)): path for path in _list_copies(adapter)}
     hasher = hashlib.sha256(repr(sorted(links.items())).encode())
     for name, path in sorted(files.items()):
+        # a NUL on both sides, so that no name runs into what a file holds
         hasher.update(f"\0{name}\0".encode() + path.read_bytes())
     with _LOCK:
         target = leftovers.process_folder() / hasher.hexdigest()[:16]

@@ -18,6 +18,7 @@ class NewAdapterError(Exception):
 def write_adapter(name: str, folder: Path) -> tuple[Path, str]:
     """Writes `<folder>/<name>.py`; its path, and the reference under which `run` and `conform` find it."""
     file = folder / f"{name}.py"
+    # Keywords are identifiers, too, and no module can be imported by one.
     if not name.isidentifier() or keyword.iskeyword(name) or name != name.lower() or name.startswith("_"):
         raise NewAdapterError(f"{name}: must be a lower-case name of a Python module, as my_store")
     if name in registry.list_adapters():

@@ -67,6 +67,7 @@ def estimate(trials: Iterable[Trial], scenarios: Iterable[Scenario]) -> Estimate
         if reader != "choice":
             if reader not in jobs_of:
                 jobs_of[reader] = estimate_job(reader)
+            # As many rounds as there may be: a job that is right ends earlier.
             total = total.add(jobs_of[reader].repeat(jobs * trial.rounds))
         elif trial.backend:  # cold asks nobody
             total = total.add(CHOICE.repeat(decisions))

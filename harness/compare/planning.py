@@ -197,6 +197,7 @@ def spend(results: Results, rows: Sequence[Cost], side: Side, prices: Prices | N
         for each in own:
             paid = each.money(prices) if prices else None
             priced = priced and paid is not None
+            # for one trial, as a row has the sum of all of its trials
             tokens += each.tokens / len(played)
             seconds += (each.working + each.writing) / len(played)
             money += (paid or 0.0) / len(played)

@@ -73,6 +73,7 @@ def draw_differences(pilot: Pilot, stories: int, seeds: int, difference: float, 
     """The differences of simulated stories, a row a run."""
     import numpy as np
 
+    # other draws for each number of stories, and the same ones each time
     rng = np.random.default_rng((SEED, stories))
     seen = max(len(each.differences) for each in pilot)
     # `resize` repeats what a story has to fill its row; seeds are drawn from its own count alone

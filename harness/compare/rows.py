@@ -107,6 +107,7 @@ def make_contrasts(cells: Sequence[Cell], conditions: Conditions) -> Iterator[Co
             write_policy=write,
             read_policy=read,
             noise=noise,
+            # all of a group are alike in what decides this
             primary=is_headline(chosen[0], conditions),
             measures={name: pool_cells(name, chosen) for name in CONTRASTED},
         )
@@ -204,6 +205,7 @@ def tabulate(cells: Sequence[Cell], conditions: Conditions) -> Tables:
     own = {Way(c.write_policy, c.read_policy) for c in cells if c.write_policy and c.read_policy}
     values = dict[Way, dict[str, dict[str, dict[str, float]]]]()
     for way in sorted(own, key=lambda way: (way.write != primary.write, way.read != primary.read, way)):
+        # as if this way were the headline's, so that the cold arm and the controls with gold come in by the same rules
         headline = conditions.model_copy(update={"headline_write": way.write, "headline_read": way.read})
         rows = defaultdict[str, list[Cell]](list)
         for cell in cells:
