@@ -40,6 +40,11 @@ def test_gates_know_their_lines() -> None:
     ).partition("\n")[2]  # fmt: skip
     read = gates.read(text.encode(), "gates.toml")
     assert [(each.gate.name.strip(), each.line) for each in read.placed] == [("one\n[[gate]]", 2), ("two", 10)]
+    # TOML ends lines at line feeds only
+    parted = gate(name='"one\u2028more"', at_least=1) + "\n" + gate(name='"two\x85"', at_most=0)
+    assert [each.line for each in gates.read(parted.encode(), "g").placed] == [1, 6]
+    assert refused(gate(name='"a\u2028b"', colour=3)).startswith("5: colour")
+    assert [each.line for each in gates.read(parted.replace("\n", "\r\n").encode(), "g").placed] == [1, 6]
     inline = 'gate = [{name = "g", measure = "recall", backends = "*", margin = 0}]'
     assert [each.line for each in gates.read(inline.encode(), "g").placed] == [1]
 
