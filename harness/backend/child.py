@@ -358,7 +358,7 @@ class Child:
             return ""
 
     def kill(self) -> None:
-        """Ends the whole process group at once, as a power cut would. Later its id may be another's: only once."""
+        """Ends the whole process group at once (SIGKILL). Later its id may be another's: only once."""
         if not self._killed:
             self._killed = True
             with contextlib.suppress(ProcessLookupError):

@@ -139,7 +139,7 @@ class DrillSession(StoreSession[RemoteMemory]):
     def kill(
         self, step: str, who: str = "a", during: Sequence[Piece] = (), seconds: float = 0.0, of: Sequence[str] = ()
     ) -> None:
-        """Ends the process as a power cut would.
+        """Ends the process at once (SIGKILL), with no time to save anything.
 
         Args:
             during: A write of these pieces is in flight, `seconds` old.

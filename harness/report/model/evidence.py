@@ -260,7 +260,7 @@ def _call(transcript: Transcript, event: Called, piece: Piece | None) -> Iterato
         yield f"{event.fault.kind}: {make_visible(event.fault.message, TEXT)}"
     elif event.op in READS:
         hits = transcript.hits(event)
-        yield f"came back: {words.format_count(len(hits), 'memory').replace('memorys', 'memories')}"
+        yield f"came back: {words.format_count(len(hits), 'memory', 'memories')}"
         own = _own(transcript, event, piece) if piece is not None else []
         listed = [(at, hit) for at, hit in enumerate(hits, 1) if hit in own or not own]
         for at, hit in listed[:HITS]:

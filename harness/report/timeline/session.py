@@ -163,7 +163,7 @@ class Telling:
         known = self.record.scenario.by_id.get(name)
         old = known.supersedes if known else None
         if event.replaces:
-            return f"in place of {words.format_count(len(event.replaces), 'memory').replace('memorys', 'memories')}"
+            return f"in place of {words.format_count(len(event.replaces), 'memory', 'memories')}"
         if old is None:
             return ""
         return f"{old} holds no longer; it stays beside this"
