@@ -98,7 +98,8 @@ def list_lines(captures: Sequence[Captured]) -> Iterator[str]:
             f"{each.asked:,}"
         )
         models = f", {each.prompt:,} + {each.completion:,} tokens of a chat model" if each.prompt else ""
-        size = "nothing on disk" if each.bytes is None else f"{each.bytes:,} bytes"
+        measured = f"{each.bytes:,} bytes" if each.bytes else "nothing on disk"
+        size = "bytes not measured" if each.bytes is None else measured
         yield (
             f"  costs: {each.tokens:,} tokens told, {each.embedded:,} embedded{models}; {each.seconds_told:,.1f} s to "
             f"tell, {each.seconds_asked:,.1f} s to ask; {size}"
