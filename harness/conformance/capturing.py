@@ -83,6 +83,7 @@ def adds_nothing_to_what_was_said(bench: Bench) -> None:
         for session, messages in (("monday", SESSION), ("tuesday", NEXT)):
             _capture(memory, messages, session=session)
             session_words = _list_words(*(f"{each.role} {each.content}" for each in messages))
+            # those of the session before were judged by what their own session said
             for hit in [hit for hit in memory.entries(SHOP) if hit.memory_id not in listed]:
                 listed.add(hit.memory_id)
                 words = _list_words(hit.text)
@@ -102,6 +103,7 @@ def names_what_it_captured(bench: Bench) -> None:
     """has each memory whose id it told of a session, and tells none of one in which nothing was said"""
     with bench.open() as memory:
         ack = _capture(memory)
+        # a backend that captures a session itself may tell no id
         expect(all(memory.get(SHOP, name) for name in ack.ids), "an id that it told is not there")
         equal(_capture(memory, (Message("user", " "),)).ids, (), "ids of a blank session")
         equal(_capture(memory, ()).ids, (), "ids of an empty session")
@@ -137,6 +139,7 @@ def forgets_what_was_said(bench: Bench) -> None:
             hits = [hit for text in _list_wanted_texts(bench) for hit in find(memory, text)]
             hits += memory.entries(SHOP) if bench.offers("entries") else []
             expect(not any(holds(hits, text) for text in _list_wanted_texts(bench)), "what was deleted came back")
+            # without repositories both sessions are of one scope, and go together
             expect(
                 not bench.offers("scope_repo") or holds(find(memory, "raft", BESIDE), "raft"), "the neighbour is gone"
             )
@@ -160,6 +163,7 @@ def captures_nothing_forgotten(bench: Bench) -> None:
 @check("observe", "persistent")
 def keeps_a_session_through_a_kill(bench: Bench) -> None:
     """loses nothing of a captured session when its process is killed"""
+    # not bench.open(), which would close it before the kill
     memory = bench.site.open()
     try:
         _capture(memory)

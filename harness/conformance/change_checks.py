@@ -101,12 +101,14 @@ def deprecates_from_a_day_on(bench: Bench) -> None:
     with bench.open() as memory:
         memory.settle(20)
         for at, current in ((AT, True), (LATER, False), (MUCH_LATER, False)):
+            # who flags what holds no longer may bring it
             hits = [hit for hit in memory.recall("The queue is rabbit.", SHOP, 5, at) if not hit.superseded]
             equal(holds(hits, "rabbit"), current, f"recalled as current for {at}")
             expect(holds(memory.recall("The port is 8080.", SHOP, 5, at), "8080"), f"its neighbour is gone for {at}")
         if bench.offers("get"):
             hit = memory.get(SHOP, old)
             expect(hit is not None and "rabbit" in hit.text, "it is gone by its id")
+        # what holds no longer has to be deletable all the same
         if bench.offers("forget"):
             equal(memory.forget(SHOP, [old, rest]), [True, True], "the deletion")
 
@@ -133,6 +135,7 @@ def tells_its_history(bench: Bench) -> None:
     with bench.open() as memory:
         (name,) = remember_ids(memory, make_item(SHIP))
         memory.update(SHOP, name, make_item("Deploy with scripts/ship --target raft."))
+        # what it answers is its own: only an error breaks this
         memory.history(SHOP, name)
         for unknown in UNKNOWN:
             equal(memory.history(SHOP, unknown), [], f"the history of {unknown!r}")
@@ -266,6 +269,7 @@ def wider_memories_change_for_all(bench: Bench) -> None:
 @check("persistent", "scope_repo", "entries")
 def takes_odd_scope_names(bench: Bench) -> None:
     """treats no character of a scope name as a pattern"""
+    # as patterns: _ and % of SQL, * and ? of file names, . of regular expressions; then case, quotes and a blank
     names = ("a_c", "abc", "a%c", "a*c", "a?c", "a.c", "A_C", "a'c", 'a"c', "ä c")
     with bench.open() as memory:
         memory.remember([make_item(f"Rule number {at}.", replace(SHOP, repo=name)) for at, name in enumerate(names)])
@@ -307,6 +311,7 @@ def opens_and_closes_empty(bench: Bench) -> None:
 @check("persistent", "entries")
 def survives_a_kill(bench: Bench) -> None:
     """loses nothing that was acknowledged when its process is killed"""
+    # not bench.open(), which would close it before the kill
     memory = bench.site.open()
     try:
         names = remember_ids(memory, make_item(SHIP), make_item("The port is 8080."))

@@ -69,6 +69,7 @@ def search(
         says=search_end.shortest.differs.says,
         steps=search_end.shortest.steps,
     )
+    # by its steps, so that the same finding is kept once
     path = _name_folder(cases, label) / f"{digest(case.model_dump(mode='json')['steps'])[:12]}.json"
     files.write(path, case.model_dump_json(indent=1, exclude_defaults=True, by_alias=True) + "\n")
     return search_end, path
@@ -92,6 +93,7 @@ def read_file(path: Path) -> Case:
         return _read_log(path)
     try:
         data = documents.read_bytes(path)
+        # refuses what pydantic lets pass, as a key that stands twice
         documents.parse_json(data)
     except DocumentError as error:
         raise SequenceError(f"{path}: {error}") from None

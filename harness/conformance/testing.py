@@ -26,6 +26,7 @@ class AdapterContract:
 
     @pytest.fixture(scope="class")
     @classmethod
+    # for a whole class, as each check gets a store of its own
     def place(cls) -> Iterator[Setting]:
         with open_setting(registry.parse(cls.adapter), cls.embedder) as place:
             yield place

@@ -131,6 +131,7 @@ def acknowledges_each_item(bench: Bench) -> None:
     """answers one acknowledgement for each item, in order, and none for an empty batch"""
     with bench.open() as memory:
         equal(
+            # a blank one among them, as who leaves it out would answer two
             len(memory.remember([make_item(SHIP), make_item(""), make_item("Invoices are numbered.")])),
             3,
             "acknowledgements",
@@ -180,6 +181,7 @@ def keeps_odd_texts(bench: Bench) -> None:
 @check("persistent", "entries", verbatim=True)
 def keeps_long_texts(bench: Bench) -> None:
     """gives a text of 10,000 characters back whole"""
+    # no blank at the end, which a store may trim
     text = " ".join(f"word{at}" for at in range(1200))[:10_000].rstrip()
     with bench.open() as memory:
         memory.remember([make_item(text)])
@@ -237,6 +239,7 @@ def keeps_to_k(bench: Bench) -> None:
     with bench.open() as memory:
         memory.remember([make_item(f"ship number {at}") for at in range(12)])
         memory.settle(20)
+        # the last is more than it holds
         for k in (1, 5, 50):
             hits = find(memory, "ship number 7", k=k)
             expect(bool(hits), f"nothing for k = {k}")

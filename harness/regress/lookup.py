@@ -51,6 +51,7 @@ def measure(results: Results, name: str, where: Mapping[str, object]) -> Measure
         "read_policy": conditions.headline_read,
         "noise": conditions.headline_noise,
     }
+    # who names one of the three means the usual value of the others
     if usual.keys() & where.keys():
         cells = find_cells(results, {**usual, **where})
     else:

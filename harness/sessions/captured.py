@@ -66,7 +66,9 @@ def count(events: Sequence[Event], meter: Meter) -> Captured:
         feed=began.feed,
         ended=any(each.status == "complete" for each in _take(events, Ended)),
         sessions=began.sessions,
+        # an empty list of ids is an answer, too: it may capture nothing of a session
         told=sum(each.ids is not None for each in fed),
+        # an id that comes again is one memory
         memories=len({name for each in fed for name in each.ids or ()}),
         asked=len(questions),
         found=sum(each.found for each in questions),
@@ -82,6 +84,7 @@ def count(events: Sequence[Event], meter: Meter) -> Captured:
         secrets_stored=len(stored.secrets) if stored else None,
         secrets_left=len(remaining.secrets) if remaining else None,
         unseen=next((each.problem for each in seen.values() if each.problem), None),
+        # the same fault may come with every call
         faults=tuple(sorted({f"{fault.op} {fault.kind}: {fault.message}"[:300] for fault in faults})),
     )
 
@@ -105,6 +108,7 @@ def list_lines(captures: Sequence[Captured]) -> Iterator[str]:
             f"tell, {each.seconds_asked:,.1f} s to ask; {size}"
         )
         yield f"  invented secrets in place of yours: {each.secrets_told:,}; {_tell_secrets(each)}"
+        # captured.json has all of them
         yield from (f"  fault: {fault}" for fault in each.faults[:3])
 
 

@@ -54,6 +54,7 @@ class Index(Model):
         sessions: In the order of their times.
     """
 
+    # `schema` is a method of pydantic's own models
     schema_: Literal[1] = Field(alias="schema")
     secrets: int
     sessions: tuple[Entry, ...]

@@ -108,6 +108,7 @@ class GeminiReader:
     def _find_folder(self) -> str:
         """The folder in which it worked, beside its chats. Empty: it is not there."""
         try:
+            # no path of Linux is longer
             return files.read(self._file.parent.parent / ".project_root", 4096).decode().strip()
         except (OSError, ValueError):
             return ""

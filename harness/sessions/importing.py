@@ -225,6 +225,7 @@ def _import(source: Source, secrets: Secrets, folder: Path, entries: dict[str, E
     listed = Listed(_show(source.path), source.size)
     headings: dict[str, Heading] = {}
     room = folder / "new"
+    # inside of the draft, as a rename does not cross file systems
     room.mkdir()
     writing = _Writing(source, secrets, listed, room)
     for found in _read(source, listed):
@@ -269,6 +270,7 @@ class _Writing:
         """A part of a session, if anybody says anything in it."""
         draft = self._drafts[session]
         self._size -= draft.size
+        # calls alone make no part, and are counted as left out
         if not draft.speaks:
             draft.give_way(0)
         if messages := draft.compose(self._listed.left_out):
@@ -302,6 +304,7 @@ def _keep(parts: Sequence[Entry], listed: Listed, room: Path, sessions: Path, en
     for each in parts:
         (room / f"{each.id}.toml").rename(sessions / f"{each.id}.toml")
         entries[each.id] = each
+    # one that was read before was counted with the other file
     listed.sessions += not before
     listed.messages += more
 
@@ -330,6 +333,7 @@ def _describe(source: Source, heading: Heading, messages: int, secrets: Secrets)
 
 
 def _write_lists(imported: Imported, secrets: Secrets, folder: Path) -> None:
+    # only now, as some were listed before any file was read for secrets
     for each in imported.listed:
         each.path = secrets.redact(each.path)
     imported.secrets, imported.cut = len(secrets), secrets.cut

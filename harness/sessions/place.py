@@ -43,6 +43,7 @@ def name_repository(heading: Heading) -> str:
     if root is not None:
         with suppress(OSError, ValueError):
             common = find_folders(root)[1].resolve()
+            # that of a submodule or of a bare repository is no folder in a work tree
             root = common.parent if common.name == ".git" else root
         return Clone(str(root), "").name
     last = PurePosixPath(heading.cwd.replace("\\", "/")).name
