@@ -273,7 +273,7 @@ def _judge(change: Change) -> tuple[str, Tone]:
 
 
 def _choose_format(unit: str) -> Callable[[float], str]:
-    return (lambda seconds: f"{seconds * 1000:,.3g} ms") if unit == "seconds" else words.format_number
+    return words.format_seconds if unit == "seconds" else words.format_number
 
 
 def _format_amount(number: float | None, count: tuple[float, int] | None, unit: str) -> str:

@@ -14,6 +14,7 @@ from harness.model.drill import DrillTrial
 from harness.regress import baseline
 from harness.regress.baseline import WORDS, Baseline, StoredValue
 from harness.regress.baseline_files import Side
+from harness.report import words
 
 RELEASE = re.compile(r"@[^,+]*")
 """That of a row's label: `mem0@2.0.4+store=faiss`."""
@@ -85,7 +86,10 @@ class Reading:
     reason: str = ""
 
     def __str__(self) -> str:
-        return self.word if self.value is None else f"{self.value:.3g}"
+        if self.value is None:
+            return self.word
+        # three digits, but no power of ten
+        return f"{self.value:.3g}" if abs(self.value) < 100 else words.format_number(self.value)
 
     def is_like(self, other: Reading, than: Reading) -> bool | None:
         """Whether a reading is nearer to one than to another; None: it is like neither."""

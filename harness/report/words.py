@@ -47,8 +47,13 @@ def format_number(value: float) -> str:
 def format_amount(value: float, unit: str) -> str:
     """A number with its unit; seconds as milliseconds, proportions as they are."""
     if unit == "seconds":
-        return f"{value * 1000:,.3g} ms" if value < 1 else f"{value:,.1f} s"
+        return format_seconds(value)
     return format_number(value) if unit in ("proportion", "difference", "ratio") else f"{format_number(value)} {unit}"
+
+
+def format_seconds(value: float) -> str:
+    # 999.5 ms and more would be written as 1e+03 ms
+    return f"{value * 1000:,.3g} ms" if value < 0.9995 else f"{value:,.1f} s"
 
 
 def share(value: float) -> str:

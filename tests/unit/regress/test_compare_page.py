@@ -47,6 +47,12 @@ def test_the_worst_regression_stands_first() -> None:
     assert "no case is shown: give the folders" in said
 
 
+def test_seconds_are_shown_without_powers_of_ten() -> None:
+    row = {"x": {"recall": [GOOD]}}
+    said = told(results(row, {"x": {"recall_seconds": 0.5}}), results(row, {"x": {"recall_seconds": 3.0}}))
+    assert "500 ms" in said and "3.0 s" in said and "+2.5 s" in said and "e+0" not in said
+
+
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [

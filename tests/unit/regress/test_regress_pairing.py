@@ -297,6 +297,11 @@ def upgraded(older: str, kept: Said) -> Results:
     return made.model_copy(update={"trust": (cell.model_copy(update={"older": older, "id": played.id}),)})
 
 
+@pytest.mark.parametrize(("value", "text"), [(0.8333, "0.833"), (0.0, "0"), (41.26, "41.3"), (12345.0, "12,345")])
+def test_readings_are_shown_without_powers_of_ten(value: float, text: str) -> None:
+    assert str(releases.Reading(value)) == text
+
+
 def test_upgrades_from_different_releases_are_not_compared_in_two_runs_and_are_on_a_ladder() -> None:
     old, same, other = (upgraded(older, kept) for older, kept in (("1", GOOD), ("1", BAD), ("2", BAD)))
     name = "x", "kept_after_upgrade"

@@ -22,6 +22,13 @@ def test_numbers_carry_no_false_digit(value: float, text: str) -> None:
     assert words.format_number(value) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0123, "12.3 ms"), (0.9994, "999 ms"), (0.9996, "1.0 s"), (1234.5, "1,234.5 s")]
+)
+def test_seconds_are_shown_without_powers_of_ten(value: float, text: str) -> None:
+    assert words.format_amount(value, "seconds") == text
+
+
 def test_a_share_never_stands_without_its_denominator() -> None:
     assert words.value(Pooled(value=0.8, hits=24, of=30)) == "24/30"
     assert words.value(Pooled(value=0.8, hits=24.5, of=30, at_least=True)) == "\u2265 24.5/30"
