@@ -19,6 +19,7 @@ from harness.model.job import Job
 from harness.repo import checks, inside, programs
 from harness.repo.checkout import Repo
 from harness.repo.checks import RAN, Work, WorkError
+from harness.repo.traces import split_lines
 
 LARGEST = 400_000
 """Characters of a file that can be read or written."""
@@ -78,7 +79,7 @@ class Desk:
                 said = self.read_file(name) if size <= LARGEST else ""
             except Refusal:
                 continue
-            for at, line in enumerate(said.splitlines(), 1):
+            for at, line in enumerate(split_lines(said), 1):
                 if (place := line.casefold().find(wanted)) >= 0:
                     found.append(f"{name}:{at}: {_show_around(line, place)}")
             if len(found) >= LINES:

@@ -62,7 +62,7 @@ class Tracer:
             or commit not in self._history.parents
         ):
             return None
-        lines = _split_lines(self._files(commit).get(path, ""))
+        lines = split_lines(self._files(commit).get(path, ""))
         return lines[line - 1] if 1 <= line <= len(lines) else None
 
     def trace(self, commit: str, path: str, line: int, head: str) -> Trace:
@@ -114,7 +114,7 @@ class Tracer:
         if commit not in self._places:
             places: dict[str, list[tuple[str, int]]] = {}
             for path, text in self._files(commit).items():
-                for at, line in enumerate(_split_lines(text), 1):
+                for at, line in enumerate(split_lines(text), 1):
                     places.setdefault(line.strip(), []).append((path, at))
             self._places[commit] = places
         return self._places[commit]
@@ -139,7 +139,7 @@ class Tracer:
         files = self._files(head)
 
         def nearest(file: str) -> int | None:
-            said = enumerate(_split_lines(files.get(file, "")), 1)
+            said = enumerate(split_lines(files.get(file, "")), 1)
             return min((at for at, one in said if one.strip() == text), key=lambda at: abs(at - line), default=None)
 
         here = nearest(path) if path in files else None
@@ -156,7 +156,7 @@ class Tracer:
 
 
 @lru_cache(maxsize=64)  # a few files are cited again and again
-def _split_lines(text: str) -> tuple[str, ...]:
+def split_lines(text: str) -> tuple[str, ...]:
     """Lines as git and editors count them: only a line feed ends one."""
     lines = tuple(line.removesuffix("\r") for line in text.split("\n"))
     return lines if lines[-1] else lines[:-1]

@@ -21,6 +21,7 @@ from harness.model.job import Decision, Job
 from harness.play.readers import AskMemory, Context, ReadEntry, render
 from harness.play.readers.choice import is_usable
 from harness.repo.desk import Desk, Refusal
+from harness.repo.traces import split_lines
 
 RESULT, LINE, RECALLED, WRITTEN = 6_000, 1_000, 60_000, 20_000
 """Characters of a result, of a line of a file, of what a memory brought, and of what the model writes, that are passed
@@ -145,7 +146,7 @@ class Toolbox:
         return cut("\n".join(self.desk.list_files(arguments.path)), RESULT)
 
     def _read(self, arguments: _Part) -> str:
-        lines = self.desk.read_file(arguments.path).splitlines()
+        lines = split_lines(self.desk.read_file(arguments.path))
         shown: list[str] = []
         size = 0
         for line in lines[arguments.start - 1 :]:

@@ -20,6 +20,7 @@ from harness.model.scenario import Session
 from harness.play.session import MemorySession
 from harness.play.writing.way import Cited, Way, retire_written
 from harness.repo.series import MAIN
+from harness.repo.traces import split_lines
 
 LIKE = 0.5
 """Tokens in common, of all of both lines, from which a new line is taken for the old one, changed."""
@@ -119,8 +120,8 @@ class OnCommit(Way):
         """The memory in the words of the line that stands there now; None: that is not mechanical."""
         repo = self.memory_session.tools.repo
         path = repo.rename(cited.commit, cited.path, session.commit)
-        old, before = repo.line(*cited) or "", repo.files(cited.commit).get(cited.path, "").splitlines()
-        now = repo.files(session.commit).get(path, "").splitlines()
+        old, before = repo.line(*cited) or "", split_lines(repo.files(cited.commit).get(cited.path, ""))
+        now = split_lines(repo.files(session.commit).get(path, ""))
         new = [(at, line) for at, line in enumerate(now, 1) if line not in before]
         near = max(new, key=lambda each: (_compare(old, each[1]), -abs(each[0] - cited.line)), default=None)
         if near is None or _compare(old, near[1]) < LIKE:

@@ -10,7 +10,7 @@ from harness.play.readers.tools import Line, Toolbox
 
 
 class FakeDesk:
-    """Every search finds the same lines."""
+    """Every search finds the same lines, which are those of every file."""
 
     def __init__(self, *found: str) -> None:
         self.found = list(found)
@@ -18,12 +18,19 @@ class FakeDesk:
     def search_text(self, text: str, path: str) -> list[str]:
         return self.found
 
+    def read_file(self, path: str) -> str:
+        return "".join(f"{line}\n" for line in self.found)
+
+
+def use(tool: str, arguments: dict[str, str], *found: str) -> tuple[str, list[Line]]:
+    context = SimpleNamespace(policy=None, count=len)
+    toolbox = Toolbox(FakeDesk(*found), None, context, lambda query, decision: ())  # type: ignore[arg-type]
+    used = toolbox.use(tool, json.dumps(arguments))
+    return used.result, toolbox.seen.lines
+
 
 def search(*found: str) -> tuple[str, list[Line]]:
-    context = SimpleNamespace(policy=None)
-    toolbox = Toolbox(FakeDesk(*found), None, context, lambda query, decision: ())  # type: ignore[arg-type]
-    used = toolbox.use("search", json.dumps({"text": "target"}))
-    return used.result, toolbox.seen.lines
+    return use("search", {"text": "target"}, *found)
 
 
 def test_lines_that_were_cut_off_a_search_are_not_credited() -> None:
@@ -38,3 +45,8 @@ def test_lines_that_were_cut_off_a_search_are_not_credited() -> None:
 def test_a_line_is_found_in_a_file_whose_name_holds_a_colon() -> None:
     _, lines = search("ops/a:b.txt:12: target: kestrelway", "ops/c.txt:3: at 9:30: target")
     assert lines == [Line("ops/a:b.txt", 12, "target: kestrelway"), Line("ops/c.txt", 3, "at 9:30: target")]
+
+
+def test_lines_are_counted_as_git_counts_them() -> None:
+    _, lines = use("read", {"path": "a.txt"}, "one\x0c\u2028", "two")
+    assert [(each.number, each.text) for each in lines] == [(1, "one\x0c\u2028"), (2, "two")]

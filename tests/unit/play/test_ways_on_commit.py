@@ -110,6 +110,15 @@ def test_a_rename_that_is_also_a_rewrite_is_followed_into_the_new_file(theirs: F
     assert not log.list_events(Retired)
 
 
+def test_a_rewrite_cites_the_line_as_git_counts_it(theirs: Foreign, history: History) -> None:
+    head = "# Ship\x0c this form feed ends no line\n"
+    first = theirs.commit({"docs/deploy.md": head + OLD + REST})
+    second = theirs.commit({"docs/deploy.md": head + NEW + REST})
+    history.tell(first, line=2)
+    _, host = history.play([first, second])
+    assert list_kept(host) == [("We deploy to kestrelway.", cite(second, "docs/deploy.md", 2))]
+
+
 def test_what_git_takes_for_no_rename_is_gone(theirs: Foreign, history: History) -> None:
     first = theirs.commit({"docs/deploy.md": OLD + REST})
     theirs.git("rm", "--quiet", "docs/deploy.md")

@@ -179,6 +179,12 @@ def test_what_stands_far_to_the_right_of_a_line_is_found_and_shown(at: tuple[Des
     assert "...x" in found and " needle y" in found and len(found) < 350
 
 
+def test_lines_are_counted_as_git_counts_them(at: tuple[Desk, Path]) -> None:
+    sits, tree = at
+    (tree / "ops" / "fed.txt").write_text("a\x0cb\u2028c\r\nneedle\r\n", newline="")
+    assert sits.search_text("needle") == ["ops/fed.txt:2: needle"]
+
+
 def test_a_long_file_is_said_to_be_long_whatever_its_letters(at: tuple[Desk, Path]) -> None:
     sits, tree = at
     (tree / "ops" / "long.txt").write_text("é" * (2 * LARGEST + 9) + "x" + "é" * 9, "utf-8")
