@@ -71,6 +71,7 @@ def draft_memories(
         session=session.id,
         at=session.at,
         told=pack(blobs, WRITTEN, tuple(lines)),
+        # of a hit the entry alone, as the model is shown no more
         known=pack(blobs, HITS, tuple(Hit(each.entry.hit.memory_id, each.entry.text) for each in known)),
         kept=pack(blobs, DRAFTS, writing.kept),
         calls=pack(blobs, CALLS, tuple(writing.calls)),

@@ -47,6 +47,7 @@ def play_aftermath(memory_session: MemorySession, session: Session) -> Iterator[
     if not (memory_session.supports("forget") and memory_session.supports("persistent")):
         return
     facts = [memory_session.scenario.by_id[name] for name in memory_session.scenario.forgotten]
+    # it is asked before the process that counts is closed
     memory_session.note_usage()
     memory_session.go_on()
     memory_session.close()
@@ -157,6 +158,7 @@ def _list_all(memory_session: MemorySession, facts: Sequence[Fact], stage: Stage
 
 def _scan(memory_session: MemorySession, stage: Stage) -> Iterator[Event]:
     needles = compile_needles(
+        # the word that no query carries: the other may lie in a log of searches
         tuple((fact, memory_word(canary)) for fact, canary in memory_session.part.canaries.items())
     )
     for layer, declared, found in memory_session.scan(needles):

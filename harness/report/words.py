@@ -98,6 +98,7 @@ def count_missed(pooled: Pooled) -> list[tuple[str, int]]:
 def value(pooled: Pooled) -> str:
     """The number with its count, or the words for there being none; a lower bound says so."""
     if pooled.value is None:
+        # The pool of no cell has nothing that it misses.
         return " + ".join(word for word, _ in count_missed(pooled)) or NOT_MEASURED["not-run"]
     shown = count(pooled.hits, pooled.of) if pooled.hits is not None and pooled.of else format_number(pooled.value)
     return f"\u2265 {shown}" if pooled.at_least else shown
@@ -180,6 +181,7 @@ def _describe_clock(results: Results) -> str:
 
 def describe_reused(results: Results) -> str:
     """Empty if all was played in this run."""
+    # A trial has a cell for each way of reading, and was played once.
     trials = {*(cell.trial for cell in results.cells), *(cell.id for cell in results.trust)}
     reused = count_reused(results.run.reused, len(trials))
     return f"{reused}, and what they took is of that time." if reused else ""

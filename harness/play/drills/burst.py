@@ -66,6 +66,7 @@ def _play_one(stage: DrillSession, role: str, handles: Sequence[str]) -> None:
         stage.burst(role, {who: written[at :: len(handles)] for at, who in enumerate(handles)})
         for who in handles:
             stage.settle(role, who)
+        # only what was acknowledged can be deleted
         if stored := [piece for piece in doomed if stage.ids.get(piece.name)]:
             stage.burst(role, {handles[0]: beside}, (handles[1], stored))
             stage.settle(role)

@@ -88,6 +88,7 @@ def play(stage: DrillSession) -> None:
     if stage.supports("forget") and stage.ids.get(gone.name):
         stage.call("gone", "forget", SCOPE, list(stage.ids[gone.name]), about=[gone])
         stage.settle("gone")
+        # for a day on which it held: on any other its end would hide it
         stage.recall("gone", gone.item.text, SCOPE, about=[gone], k=ALL, at=UNTIL)
     if snapshot is not None:
         stage.call("restored", "restore", snapshot)

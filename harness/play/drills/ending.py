@@ -77,10 +77,12 @@ def ask(stage: DrillSession) -> None:
     """What was acknowledged; none if nothing ends here."""
     asked = [piece for piece in stage.plan.of("ending", "ending changed") if stage.ids.get(piece.name)]
     for step, at in FAR.items():
+        # two are enough: so far from an end no zone matters
         _ask_at(stage, step, [(piece, at) for piece in asked[:2]])
     for step, away in AWAY.items():
         times = [_write_moment(piece, away[number % len(away)], number) for number, piece in enumerate(asked)]
         _ask_at(stage, step, list(zip(asked, times, strict=True)))
+    # it has no end any more, so it holds long after the one that it had
     freed = [piece for piece in stage.plan.of("ending freed") if stage.ids.get(piece.name)]
     _ask_at(stage, BEFORE, [(piece, FAR[LATE]) for piece in freed])
 

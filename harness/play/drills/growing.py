@@ -42,4 +42,5 @@ def play(stage: DrillSession) -> None:
             if stage.supports("entries"):
                 stage.list_ids(step, SCOPE, about=subjects)
         stage.close(step)
+        # for the sizes of its files: there is nothing to search them for
         stage.look(step, {}, {})

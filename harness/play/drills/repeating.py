@@ -85,6 +85,7 @@ def plan(seed: int) -> Iterator[Piece]:
         item = Item(text, SHORT, WRITTEN, "project")
         yield Piece(f"term-{number}", "term" if word else "other term", item, query=word or None)
     for number in range(1, ALIKE + 1):
+        # by primes, so that no code comes twice
         text = f"Locker {number} of the night shift is opened by code {number * 7919 % 9973}"
         yield Piece(f"locker-{number}", "locker", Item(text, LOCKERS, WRITTEN, "project"), query=WHICH)
     for day in AFTER:
@@ -154,6 +155,7 @@ def _tell_again(stage: DrillSession) -> None:
     stage.settle("told")
     read_back(stage, "told", AGAIN, told)
     if stage.supports("history"):
+        # of the versions that another process wrote, before this one adds its own
         _tell_history(stage, "history before")
     for piece in stage.plan.of("retold"):
         if ids := stage.ids.get(piece.twin or ""):

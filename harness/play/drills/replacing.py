@@ -60,6 +60,7 @@ def _make_piece(
     name: str, role: str, seed: int, *, scope: Scope = SCOPE, expires: str | None = None, twin: str | None = None
 ) -> Piece:
     item, canary = write_lesson("keeping", seed, name, scope)
+    # written before the earliest day for which it is asked
     dated = replace(item, at=LONG_AGO, expires=expires) if name in ENDS else replace(item, expires=expires)
     return Piece(name=name, role=role, item=dated, canary=canary, twin=twin)
 

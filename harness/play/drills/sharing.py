@@ -38,6 +38,7 @@ def plan(size: int, seed: int) -> Plan:
     both = ("a-dropped", "b", "a", "b-dropped", "a", "b", "a", "b")
     names = [f"memory {at + 1:03}" for at in range(size)]
     questions = min(size, ASKED)
+    # at least one of each role
     in_turn = max(len(turns), questions // 3)
     roles = [turns[at % len(turns)] if at < in_turn else both[(at - in_turn) % len(both)] for at in range(questions)]
     roles += ["crowd"] * (size - questions)
@@ -70,6 +71,7 @@ def play(stage: DrillSession) -> None:
 
 
 def _play_in_turn(stage: DrillSession) -> None:
+    # without users nothing can be the first agent's own
     own = stage.plan.of("own") if stage.supports("scope_user") else ()
     shared, dropped = stage.plan.of("shared", "dropped"), stage.plan.of("dropped")
     with _open_agent(stage, "first writes"):
@@ -102,6 +104,7 @@ def _place(stage: DrillSession, agent: str) -> Scope:
 def _ask(stage: DrillSession, step: str, pieces: Iterable[Piece], who: str = "a", place: Scope = REPO) -> None:
     """What each memory's own text brings there."""
     for piece in pieces:
+        # what was never acknowledged is promised to nobody
         if stage.ids.get(piece.name):
             stage.recall(step, piece.item.text, place, about=[piece], who=who)
 

@@ -46,6 +46,7 @@ UNKNOWN = (
     "How high does the glacier above the monastery reach in August?",
     "What did the violinist wear at the funeral of her uncle?",
     "Why do herons sleep on one leg in shallow rivers?",
+    # not even its "the" is in a memory: whatever this brings is found by no word
     "blorptang quizzlefrem vostrigal umplethorn",
 )
 LONG = "The build log said, and nobody read to its end: " + " ".join(

@@ -58,5 +58,6 @@ class Reviewed(Way):
         """Whether a later commit still says the line that it cites."""
         cited, repo = Cited.of(waiting.written), self.memory_session.tools.repo
         if cited is None or cited.commit == session.commit or not repo.contains(session.commit, cited.commit):
+            # on a branch that lacks the commit, nothing confirms its line
             return False
         return repo.trace(*cited, session.commit).state in ("same", "moved", "renamed")

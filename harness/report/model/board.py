@@ -358,6 +358,7 @@ def _find_column(results: Results, measure: str) -> str | None:
 
 def _list_bad(results: Results, board: Board, gated: set[tuple[str, str]]) -> Iterator[Ungated]:
     for column in COLUMNS.values():
+        # Where more or less is the answer, nothing can be wrong.
         if not column.order:
             continue
         shown = []

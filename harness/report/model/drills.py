@@ -161,12 +161,14 @@ def _name(results: Results, cell: TrustCell) -> str:
 
 def _figure(cell: TrustCell, name: str, definition: Definition, links: Mapping[tuple[str, str], str]) -> TrustFigure:
     measure = cell.measures[name]
+    # Without a receipt, to what the measure counts.
     link = links.get((cell.id, name), f"d-{name}")
     if not isinstance(measure, Measured):
         return TrustFigure(words.NOT_MEASURED[measure.status], make_visible(measure.reason, 120), False, False, link)
     counted = measure.hits is not None and measure.of
     text = words.count(measure.hits or 0, measure.of or 0) if counted else _amount(measure.value, definition.unit)
     note = words.format_interval(measure.interval) if measure.interval else ""
+    # None where there is no best value: then it is neither a fault nor sound.
     good = sound(definition, measure)
     return TrustFigure(text, note, True, good is False, link, good is True)
 

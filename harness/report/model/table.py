@@ -224,6 +224,7 @@ def explain_none(pooled: Pooled | None) -> ScoreboardCell:
         return DASH
     why = "; ".join(words.make_visible(reason, 160) for reason in pooled.reasons)
     missed = " + ".join(word for word, _ in words.count_missed(pooled)) or words.NOT_MEASURED["not-run"]
+    # That it broke says more than that nobody could look.
     text = CANNOT_TELL if is_hidden(pooled) and not pooled.failed else missed
     return ScoreboardCell((Number(text, pooled.cells),), "bad" if pooled.failed else "open", why=why)
 

@@ -192,6 +192,7 @@ def best_write(results: Results, row: str) -> WritePolicy:
     """
     by_write = spreads(results, row, DECISIONS_RIGHT)
     best = max(by_write, key=lambda each: (each.numbers, each.write == "append"), default=None)
+    # Without a memory there is no write policy to be the best.
     return best.write if best and best.write else results.run.conditions.headline_write
 
 

@@ -43,6 +43,7 @@ def make_environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(paths.TEMPLATES),
         autoescape=True,
+        # A name that is not there is an error, and no empty place on the page.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -110,6 +110,7 @@ def _explain_board(results: Results, scoreboard: Board) -> Iterator[str]:
     yield from ([""] if reasons else [])
     yield from (f"- {line}" for line in reasons[:REASONS])
     if len(reasons) > REASONS:
+        # The last one takes no more room than the line that would count it.
         yield (
             f"- {reasons[REASONS]}"
             if len(reasons) == REASONS + 1
