@@ -38,7 +38,10 @@ SECRETS = (
 _VOLATILE = {
     "uuid": r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9A-Za-z])",  # also after a _
     "run": r"\b\d{8}-\d{6}-[0-9a-f]{4}\b",
-    "date": r"\b\d{4}-[01]\d-[0-3]\d(?:[T ][0-2]\d:[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\d)",
+    "date": (
+        r"\b\d{4}-[01]\d-[0-3]\d"
+        r"(?:[T ][0-2]\d:[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(?:Z| [AP]M|[+-]\d\d:?\d\d)?)?(?!\d)"
+    ),
 }
 _MARK = re.compile(r"⟦⟦|⟦(secret|uuid|run|date) (\d+)⟧")
 _LONG = 2000  # characters: of a longer text of instructions, its digest is kept in its place

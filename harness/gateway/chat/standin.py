@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.gateway import tokens
-from harness.gateway.chat import standin_agent, standin_langmem, standin_mem0, standin_reader, standin_writer
+from harness.gateway.chat import (
+    standin_agent,
+    standin_langmem,
+    standin_letta,
+    standin_mem0,
+    standin_reader,
+    standin_writer,
+)
 from harness.gateway.chat.normaliser import digest
 from harness.gateway.chat.standin_agent import PUPIL, FindJob
 from harness.gateway.chat.wire import ChatRequest, Completion, Refused, Whole, make_completion, read_text
@@ -23,10 +30,11 @@ STANDING_IN = {"choice": CHOOSER, "chat": PERFORMER, "chat-json": PERFORMER, "ag
 
 
 class StandIn(Whole):
-    """Splits what Mem0 2.2.1, Hindsight 1.1.0 and LangMem 0.0.30 are told into facts
-    (`harness.gateway.chat.standin_mem0`, `harness.gateway.chat.standin_langmem`), takes one of some options
-    (`harness.gateway.chat.standin_reader`), does jobs that it can look up (`harness.gateway.chat.standin_agent`), and
-    writes down what a session told (`harness.gateway.chat.standin_writer`).
+    """Splits what Mem0 2.2.1, Hindsight 1.1.0, LangMem 0.0.30 and an agent of Letta 0.16.8 are told into facts
+    (`harness.gateway.chat.standin_mem0`, `harness.gateway.chat.standin_langmem`, `harness.gateway.chat.standin_letta`),
+    takes one of some options (`harness.gateway.chat.standin_reader`), does jobs that it can look up
+    (`harness.gateway.chat.standin_agent`), and writes down what a session told
+    (`harness.gateway.chat.standin_writer`).
 
     Deterministic: the same request has the same answer on any day. What does not fit in the asked-for number of tokens
     is left out from the end on, so that the answer is whole JSON. Any other request is refused.
@@ -41,7 +49,7 @@ class StandIn(Whole):
         last_message = read_text(request.messages[-1])
         if (step := standin_agent.find_step(request.body, self._find_job)) is not None:
             return self._answer(request, PUPIL if request.model == PUPIL else PERFORMER, step)
-        if (message := standin_langmem.answer(request.body)) is not None:
+        if (message := standin_langmem.answer(request.body) or standin_letta.answer(request.body)) is not None:
             return self._answer(request, MODEL, message)
         options, prompt = standin_reader.list_options(request.body), standin_mem0.read(last_message)
         if standin_writer.is_asked(request.body):
@@ -57,8 +65,9 @@ class StandIn(Whole):
             raise Refused(
                 400,
                 f"{MODEL} is a stand-in that understands the extraction prompts of Mem0 2.2.1, Hindsight 1.1.0 and "
-                "LangMem 0.0.30, the questions of the choice reader, the jobs of chat reader and agent programs, and "
-                "the transcripts of the chat writer only: for anything else forward to a model, or replay a recording",
+                "LangMem 0.0.30, the agents of Letta 0.16.8, the questions of the choice reader, the jobs of chat "
+                "reader and agent programs, and the transcripts of the chat writer only: for anything else forward to "
+                "a model, or replay a recording",
                 "messages",
                 "stand_in_only_extracts",
             )

@@ -60,7 +60,7 @@ def find_step(body: Mapping[str, Any], find_job: FindJob, decide: Decide | None 
     Args:
         decide: None: by what the memory brought.
     """
-    tools, messages = _list_tools(body), body.get("messages")
+    tools, messages = list_tools(body), body.get("messages")
     if not isinstance(messages, list):
         return None
     tasks = [read_text(each) for each in messages if each.get("role") == "user"]
@@ -126,7 +126,7 @@ def _choose_tool(
     return ("run_check", {"number": 1}) if edits and len(results) == asked + len(edits) else None
 
 
-def _list_tools(body: Mapping[str, Any]) -> list[str]:
+def list_tools(body: Mapping[str, Any]) -> list[str]:
     """The names of the tools that a request offers, in either form; none, if it offers none."""
     try:
         if "tools" in body:

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.gateway.chat import standin_mem0
+from harness.gateway.chat.standin_agent import list_tools
 from harness.gateway.chat.standin_mem0 import Prompt
 from harness.gateway.chat.wire import read_text
 
@@ -35,16 +36,11 @@ def answer(body: Mapping[str, Any]) -> dict[str, Any] | None:
     if found := _CHUNK.search(prompt):
         rows = [{"what": fact, **_REST} for fact in standin_mem0.extract_facts(found["told"])]
         return {"role": "assistant", "content": json.dumps({"facts": rows}, ensure_ascii=False)}
-    if (found := _SESSION.search(prompt)) and _offers(body):
+    if (found := _SESSION.search(prompt)) and _TOOL in list_tools(body):
         known = _list_known("\n".join(read_text(each) for each in body["messages"][:-1]))
         turns = [("user", turn) for turn in _SPEAKER.split(found["told"])]
         return _call([fact.text for fact in standin_mem0.decide(Prompt(turns, known, []))])
     return None
-
-
-def _offers(body: Mapping[str, Any]) -> bool:
-    tools = body.get("tools")
-    return isinstance(tools, list) and any(each.get("function", {}).get("name") == _TOOL for each in tools)
 
 
 def _list_known(prompt: str) -> dict[str, str]:

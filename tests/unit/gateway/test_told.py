@@ -1,4 +1,4 @@
-"""How the stand-in answers Hindsight's and LangMem's extraction."""
+"""How the stand-in answers Hindsight's and LangMem's extraction, and as the model of a Letta agent."""
 
 from __future__ import annotations
 
@@ -34,6 +34,23 @@ def session(text: str, *known: str) -> dict[str, Any]:
         {"role": "user", "content": f"Enrich, prune. \n\n{told}"},
     ]
     return {"model": "local", "messages": messages, "tools": tools, "tool_choice": "required"}
+
+
+def agent(*dialogue: dict[str, Any], human: str = "", at: str = "2026-12-01 09:05:10 AM") -> dict[str, Any]:
+    """As Letta 0.16.8 asks for an agent's next step, its instructions apart."""
+    blocks = "\n\n".join(
+        f"<{label}>\n<description>\nThe block.\n</description>\n<metadata>\n- chars_limit=100000\n</metadata>\n"
+        f"<value>\n{held}\n</value>\n</{label}>"
+        for label, held in (("persona", ""), ("human", human))
+    )
+    stated = f"<memory_metadata>\n- AGENT_ID: agent-{SESSION}\n- System prompt last recompiled: {at} UTC+0000\n"
+    system = {"role": "system", "content": f"<memory_blocks>\n{blocks}\n\n</memory_blocks>\n\n{stated}"}
+    tools = [{"type": "function", "function": {"name": name}} for name in ("conversation_search", "memory_insert")]
+    return {"model": "local", "messages": [system, *dialogue], "tools": tools, "tool_choice": "auto"}
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
 
 
 def answer(body: dict[str, Any]) -> dict[str, Any]:
@@ -77,4 +94,35 @@ def test_a_session_without_the_tool_is_somebody_elses() -> None:
 def test_a_recording_of_langmem_is_found_again_under_another_session() -> None:
     asked = session("The port is 80.")
     again = json.loads(json.dumps(asked).replace(SESSION, SESSION.replace("a", "b")))
+    assert asked != again and len({Normaliser().request(ChatRequest(each)).digest for each in (asked, again)}) == 1
+
+
+def test_an_agent_of_letta_writes_what_no_block_holds_into_one_of_them_and_then_ends_its_turn() -> None:
+    asked = agent(user("assistant: Ship on Mondays.\nuser: The port is 80. It is new."), human="\nship on mondays")
+    (call,) = answer(asked)["tool_calls"]
+    assert call["function"]["name"] == "memory_insert"
+    assert json.loads(call["function"]["arguments"]) == {"label": "human", "new_string": "The port is 80. It is new."}
+    result = {"role": "tool", "tool_call_id": call["id"], "content": "The port is 80. It is new."}
+    ended = answer(agent(*asked["messages"][1:], {"role": "assistant", "content": None, "tool_calls": [call]}, result))
+    assert ended["content"] and not ended.get("tool_calls")
+
+
+def test_of_a_dialogue_with_an_agent_only_what_was_said_last_is_new() -> None:
+    before = (user("The port is 80."), {"role": "assistant", "content": "Noted."})
+    (call,) = answer(agent(*before, user("Ship on Mondays."), user("Ship by tag.")))["tool_calls"]
+    assert json.loads(call["function"]["arguments"])["new_string"] == "Ship on Mondays.\nShip by tag."
+
+
+@pytest.mark.parametrize("lacking", ["tools", "blocks"])
+def test_an_agent_without_the_tool_or_without_blocks_is_somebody_elses(lacking: str) -> None:
+    asked = agent(user("The port is 80."))
+    body = {**asked, "tools": []} if lacking == "tools" else {**asked, "messages": [user("x"), *asked["messages"][1:]]}
+    with pytest.raises(Refused, match="Letta"):
+        answer(body)
+
+
+def test_a_recording_of_an_agent_is_found_again_in_the_afternoon_and_under_another_id() -> None:
+    asked = agent(user("The port is 80."))
+    later = agent(user("The port is 80."), at="2026-12-02 02:05:10 PM")
+    again = json.loads(json.dumps(later).replace(SESSION, SESSION.replace("a", "b")))
     assert asked != again and len({Normaliser().request(ChatRequest(each)).digest for each in (asked, again)}) == 1
