@@ -153,7 +153,8 @@ def test_the_doctor_opens_every_adapter(
     done = program("doctor", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stdout
     marked = {name: mark for mark, name in re.findall(r"^(\w+) +((?:adapter )?\w+)", done.stdout, re.MULTILINE)}
-    servers = {"adapter letta", "adapter letta_blocks", "agents"}  # may be installed, as bubblewrap may
+    # may be installed, as bubblewrap may
+    servers = {"adapter letta", "adapter letta_agent", "adapter letta_blocks", "agents"}
     own = (
         "claude_mem", "claude_memory_tool", "hindsight", "langgraph", "langgraph_plain", "langgraph_postgres",
         "langmem", "mcp", "mem0_pgvector", "mem0_platform", "memcite", "memsearch",

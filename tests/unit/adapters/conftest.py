@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
@@ -10,10 +11,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from adapters._postgres import TOP
 from harness.adapter import Space
 from harness.gateway.cache import EmbeddingCache
 from harness.gateway.embedder import Encoded
 from harness.gateway.gateway import Gateway
+
+REAL_LETTA = [
+    pytest.mark.slow,
+    pytest.mark.backend,
+    pytest.mark.timeout(400),
+    pytest.mark.skipif(
+        not (TOP / "bin" / "letta").exists() and "LETTA_BASE_URL" not in os.environ,
+        reason="no Letta server: make letta installs it, LETTA_BASE_URL names a running one",
+    ),
+]
 
 
 class Words:

@@ -20,7 +20,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters._postgres import TOP
 from adapters.letta import KEY, PAGE, Letta, archive_name, scope_of, server
 from adapters.letta_blocks import LettaBlocks
 from harness.adapter import Adapter, Filter, Scope, Source, Space
@@ -33,22 +32,11 @@ from harness.gateway.gateway import Gateway
 from harness.model.backend import Backend
 from harness.scan.disk import Needles, scan
 from tests.support.items import AT, SHOP, item
-from tests.unit.adapters.conftest import Words
+from tests.unit.adapters.conftest import REAL_LETTA, Words
 
 REFERENCE = "adapters.letta:Letta"
 BLOCKS = "adapters.letta_blocks:LettaBlocks"
 PARTS = st.none() | st.text()
-
-real = [
-    pytest.mark.slow,
-    pytest.mark.backend,
-    pytest.mark.timeout(400),
-    pytest.mark.skipif(
-        not (TOP / "bin" / "letta").exists() and "LETTA_BASE_URL" not in os.environ,
-        reason="no Letta server: make letta installs it, LETTA_BASE_URL names a running one",
-    ),
-]
-
 
 # --- without a server -------------------------------------------------------------------------------------------------
 
@@ -180,7 +168,7 @@ def opened(store: Space) -> Iterator[Callable[[], client.RemoteMemory]]:
 
 
 class TestLetta:
-    pytestmark = real
+    pytestmark = REAL_LETTA
 
     def test_each_of_a_batch_gets_its_own_id_though_the_server_answers_by_date(
         self, opened: Callable[[], client.RemoteMemory]
@@ -281,7 +269,7 @@ class TestFaults:
     """What can happen to the server in the middle of a run: one trial is lost, the next has a fresh server."""
 
     pytestmark: ClassVar = [
-        *real,
+        *REAL_LETTA,
         pytest.mark.skipif("LETTA_BASE_URL" in os.environ, reason="needs a server of its own"),
     ]
 

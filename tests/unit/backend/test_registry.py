@@ -19,6 +19,7 @@ def test_all_that_the_project_registers_is_known() -> None:
         "bm25",
         "chroma",
         "letta",
+        "letta_agent",
         "letta_blocks",
         "mem0",
         "mem0_plain",
