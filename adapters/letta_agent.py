@@ -93,8 +93,8 @@ class AgentMemory(Store):
         self.client.agents.messages.reset(agent.id)
         for turn in turns:
             self._take_turn(agent.id, turn)
-        now = self.client.agents.retrieve(agent.id, include=["agent.blocks"])
-        return Ack(tuple(read_lines(now.blocks).keys() - read_lines(agent.blocks).keys()))
+        before, now = read_lines(agent.blocks), self.client.agents.retrieve(agent.id, include=["agent.blocks"])
+        return Ack(tuple(name for name in read_lines(now.blocks) if name not in before))
 
     def _take_turn(self, agent_id: str, text: str) -> None:
         answer = self.client.agents.messages.create(agent_id, messages=[{"role": "user", "content": text}])

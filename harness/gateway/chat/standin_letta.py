@@ -2,7 +2,8 @@
 
 Letta 0.16.8 shows the blocks of the agent's prompt and offers `memory_insert`. What the user said last becomes facts,
 by the rules of `harness.gateway.chat.standin_mem0`; those that no block holds are put at the end of one block, a
-line each, in one call. After the call, or where there is nothing new, the turn ends with words.
+line each, in one call. After the call, or where there is nothing new, the turn ends with words. When a dialogue has
+become too long, Letta asks for a summary of it, which is one sentence: the facts are in the blocks.
 """
 
 from __future__ import annotations
@@ -20,12 +21,18 @@ from harness.gateway.chat.wire import read_text
 
 _TOOL = "memory_insert"
 _BLOCK = re.compile(r"^<value>\n(?P<held>[\s\S]*?)\n</value>\n</(?P<label>[^>\n]+)>$", re.MULTILINE)
+_SUMMARY = re.compile(
+    r"Your task is to create a detailed summary of the conversation so far|"
+    r"The following messages are being evicted from the BEGINNING of your context window"
+)
 _SPEAKER = re.compile(r"^(?:user|assistant|tool): ", re.MULTILINE)
 
 
 def answer(body: Mapping[str, Any]) -> dict[str, Any] | None:
     """The agent's next message; None: the request is not one of such an agent."""
     system, *dialogue = body["messages"]
+    if _SUMMARY.match(read_text(system)):
+        return {"role": "assistant", "content": "What was told is in the memory blocks."}
     blocks = list(_BLOCK.finditer(read_text(system)))
     if not blocks or _TOOL not in list_tools(body):
         return None

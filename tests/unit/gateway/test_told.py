@@ -113,6 +113,18 @@ def test_of_a_dialogue_with_an_agent_only_what_was_said_last_is_new() -> None:
     assert json.loads(call["function"]["arguments"])["new_string"] == "Ship on Mondays.\nShip by tag."
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Your task is to create a detailed summary of the conversation so far, paying close attention to",
+        "The following messages are being evicted from the BEGINNING of your context window. Write a detailed",
+    ],
+)
+def test_an_agent_whose_dialogue_is_too_long_gets_a_summary(asked: str) -> None:
+    messages = [{"role": "system", "content": asked}, user("The port is 80.")]
+    assert "blocks" in answer({"model": "local", "messages": messages})["content"]
+
+
 @pytest.mark.parametrize("lacking", ["tools", "blocks"])
 def test_an_agent_without_the_tool_or_without_blocks_is_somebody_elses(lacking: str) -> None:
     asked = agent(user("The port is 80."))
