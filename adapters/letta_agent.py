@@ -137,7 +137,7 @@ class AgentMemory(Store):
                 self.client.blocks.delete(block.id)
 
     def usage(self) -> Usage:
-        """As the answers to turns tell it: of a turn that failed Letta tells none."""
+        """As the answers to turns tell it."""
         return self._used
 
 
@@ -146,13 +146,14 @@ class LettaAgent(Letta):
     settings: ClassVar[Sequence[str]] = ("model",)
     model = "local"
     embeds = False
-    native: ClassVar[tuple[str, ...]] = ("observe", "entries", "persistent", "usage", "extracts")
+    native: ClassVar[tuple[str, ...]] = ("observe", "entries", "persistent", "extracts")
     emulated: ClassVar = {
         **COMPACT,
         "get": "looked for among the lines of the blocks that apply",
         "supersede": "the agent is told the new text, then the lines of the old one are cut out; not atomic",
         "forget": "its line is cut out of the block, which is written anew",
         "forget_scope": "the agent is deleted, then each of its blocks",
+        "usage": "as the answers to turns tell it: without calls for summaries, and of a turn that failed nothing",
         **dict.fromkeys(
             ("scope_org", "scope_repo", "scope_branch", "scope_user"),
             "an agent for each scope; which of them apply is decided here",
