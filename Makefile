@@ -247,15 +247,19 @@ bench-local-model: $(LOCAL)/.ready
 	@echo "checking wire, JSON mode, streams, meters, budget and recordings against the model (under a minute on one core)"
 	@$(BIN)/python -m benchmarks.local_model
 
-# What docs/scenarios.md says of a model inside, from the recorded answers of the model that it names.
-NATIVE := model=qwen2.5-coder-1.5b-instruct
+# What docs/scenarios.md says of a model inside, from the recorded answers of the model that it names, which also decides in
+# the second run. Recorded with --chat model --record FOLDER --call-seconds 3000, from a server as benchmarks/local_server.py
+# with a context of 12,288 tokens.
+NATIVE := qwen2.5-coder-1.5b-instruct
 bench-native: BENCH = --jobs 2
+bench-native: CELLS = --suite deep -s stale-deploy-rule --feed native --write append -n 0 -d none --chat .cache/native/chats \
+  -b none -b mem0,infer=true,model=$(NATIVE) -b langmem@0.0.30,model=$(NATIVE) -b chroma -b bm25 -b vector_file -b notes $(BENCH)
 bench-native: .venv/.ready
-	@echo "replaying what a small chat model made of one story's sessions inside Mem0 (a minute)"
+	@echo "replaying what a small chat model made of one story's sessions inside Mem0 and LangMem, and what it decided (a minute or two)"
 	@rm -rf .cache/native && mkdir -p .cache/native/chats
 	@tar -xJf fixtures/chat/native.tar.xz -C .cache/native/chats
-	@$(BIN)/coldwarm run --suite deep -s stale-deploy-rule --feed native --write append -n 0 -d none -b none \
-	  -b mem0,infer=true,$(NATIVE) -b chroma -b bm25 -b vector_file -b notes --chat .cache/native/chats $(BENCH)
+	@$(BIN)/coldwarm run $(CELLS) --out .cache/native/scripted
+	@$(BIN)/coldwarm run $(CELLS) --out .cache/native/model --reader choice --model $(NATIVE)
 
 # What docs/calibration.md tells, from the recorded answers of the model that it names.
 calibration: CELLS = -b chroma -b mem0 --trial cold --trial chroma --trial mem0 -n 0 -d none -q $(STORIES:%=-s %)

@@ -3,7 +3,8 @@
 `python -m benchmarks.feeds RUN RUN RUN > benchmarks/results/deep_feeds.json` writes what three runs found, which are
 `coldwarm run --suite deep -d none -n 100 --write append` of the same backends, one with each `--feed`.
 `python -m benchmarks.feeds losses RUN RUN RUN > benchmarks/results/deep_losses.json`: where each row lost decisions.
-`python -m benchmarks.feeds model RUN > benchmarks/results/native_model.json`: the run of `make bench-native`.
+`python -m benchmarks.feeds model RUN RUN > benchmarks/results/native_model.json`: the runs of `make bench-native`,
+first that of the scripted reader.
 """
 
 from __future__ import annotations
@@ -33,16 +34,19 @@ CAPTURED = ("capture_kept", "capture_split", "capture_merged", "capture_invented
 def main() -> None:
     runs, words = dict[Feed, Results](), sys.argv[1:]
     if words[:1] == ["model"]:
-        told = Results.model_validate_json((Path(words[1]) / "results.json").read_text("utf-8"))
-        print(json.dumps(tabulate_captured(told), indent=2, ensure_ascii=False))
+        scripted, decided = (read_results(Path(each)) for each in words[1:])
+        print(json.dumps(tabulate_captured(scripted, decided), indent=2, ensure_ascii=False))
         return
     make = tabulate_losses if words[:1] == ["losses"] else tabulate
     for place in map(Path, words[make is tabulate_losses :]):
-        results = Results.model_validate_json((place / "results.json").read_text("utf-8"))
-        runs[Folder.open(place).read().selection.feed] = results
+        runs[Folder.open(place).read().selection.feed] = read_results(place)
     if {*runs} != {*FEEDS}:
         sys.exit(f"give a run of each --feed: {', '.join(FEEDS)}")
     print(json.dumps(make(runs), indent=2, ensure_ascii=False))
+
+
+def read_results(run: Path) -> Results:
+    return Results.model_validate_json((run / "results.json").read_text("utf-8"))
 
 
 def tabulate(runs: Mapping[Feed, Results]) -> Table:
@@ -67,8 +71,10 @@ def tabulate_losses(runs: Mapping[Feed, Results]) -> Table:
     }
 
 
-def tabulate_captured(results: Results) -> Table:
-    """What each row captured of the sessions by itself, and where its decisions were lost."""
+def tabulate_captured(results: Results, decided: Results) -> Table:
+    """What each row captured of the sessions by itself, where decisions of the scripted reader were lost, and how many
+    a model took right.
+    """
     held = results.run.conditions
     return {
         **describe(results, "Sessions captured by each backend itself", noise=held.headline_noise),
@@ -78,6 +84,7 @@ def tabulate_captured(results: Results) -> Table:
             "tokens of writing",
             "tokens of a model inside",
             *COLUMNS[:4],
+            "right, decided by the model",
             *(stage.called for stage in STAGES),
         ],
         "rows": [
@@ -86,6 +93,7 @@ def tabulate_captured(results: Results) -> Table:
                 *(count_cases(results, name, each) for each in CAPTURED),
                 *(add_up(results, name, each) for each in ("tokens_ingest", "tokens_backend")),
                 *islice(count(results, name), 4),
+                count_cases(decided, name, "decisions_right", "model"),
                 *(count_cases(results, name, each) for each in LOST),
             ]
             for name in results.backends

@@ -1,49 +1,81 @@
-"""What docs/scenarios.md tells of the small model inside Mem0, computed anew from its recording and its table."""
+"""What docs/scenarios.md tells of a small model inside backends and as reader, computed from recording and table."""
 
 from __future__ import annotations
 
 import json
+import re
 import tarfile
+from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from harness import paths
+from harness.gateway.chat.normaliser import restore_message
+
+Calls = dict[str, list[dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")
 def page() -> str:
     text = (paths.ROOT / "docs" / "scenarios.md").read_text("utf-8")
-    return " ".join(text[text.index("**A small model inside Mem0.**") :].split("\n\n")[0].split())
+    part = text[text.index("**A small model inside Mem0 and LangMem, and as reader.**") :]
+    return " ".join(part.partition("`python -m")[0].split())
 
 
-def read_recording() -> list[dict[str, Any]]:
+@pytest.fixture(scope="module")
+def calls() -> Calls:
+    """By who asked: LangMem offers tools, the reader allows its options only."""
+    found: Calls = defaultdict(list)
     with tarfile.open(paths.ROOT / "fixtures" / "chat" / "native.tar.xz") as packed:
-        files = [packed.extractfile(each) for each in packed.getmembers()]
-        return [json.loads(file.read()) for file in files if file is not None]
+        for file in filter(None, map(packed.extractfile, packed.getmembers())):
+            call = json.loads(file.read())
+            wanted = call["request"].get("response_format", {}).get("type")
+            asking = "langmem" if "tools" in call["request"] else "reader" if wanted == "json_schema" else "mem0"
+            found[asking].append(call)
+    return found
 
 
-def read_rows() -> dict[str, dict[str, str]]:
+@pytest.fixture(scope="module")
+def rows() -> dict[str, dict[str, str]]:
+    """By backend, whatever its release and settings."""
     table = json.loads((paths.ROOT / "benchmarks" / "results" / "native_model.json").read_text("utf-8"))
-    return {row[0].partition("+")[0]: dict(zip(table["columns"], row, strict=True)) for row in table["rows"]}
+    return {re.split("[+@]", row[0])[0]: dict(zip(table["columns"], row, strict=True)) for row in table["rows"]}
 
 
-def test_tokens_and_cut_answers_are_those_of_the_recording(page: str) -> None:
-    calls = read_recording()
-    assert len(calls) == 8 and "the eight sessions of `night-train`" in page
-    assert f"{sum(each['usage']['total_tokens'] for each in calls):,} tokens" in page
-    cut = [each for each in calls if each["finish_reason"] == "length"]
-    assert len(cut) == 4 and page.count("Four answers reached Mem0's limit of 2,000 tokens") == 1
+def count_tokens(calls: list[dict[str, Any]]) -> str:
+    return f"({sum(each['usage']['total_tokens'] for each in calls):,} tokens)"
+
+
+def test_one_model_answered_all_calls(page: str, calls: Calls) -> None:
+    assert {each["model"] for own in calls.values() for each in own} == {"qwen2.5-coder-1.5b-instruct"}
+    assert len(calls["mem0"]) == len(calls["langmem"]) == 8 and "eight sessions" in page
+
+
+def test_tokens_and_cut_answers_of_mem0_are_those_of_the_recording(page: str, calls: Calls) -> None:
+    assert f"**Mem0** {count_tokens(calls['mem0'])}" in page
+    cut = [each for each in calls["mem0"] if each["finish_reason"] == "length"]
+    assert len(cut) == 4 and page.count("Four answers reached its limit of 2,000 tokens") == 1
     assert {each["usage"]["completion_tokens"] for each in cut} == {2000}
-    assert {each["model"] for each in calls} == {"qwen2.5-coder-1.5b-instruct"}
 
 
-def test_what_was_captured_and_decided_is_that_of_the_table(page: str) -> None:
-    rows = read_rows()
-    mem0, chroma = rows["mem0"], rows["chroma"]
-    assert f"captured {mem0['facts captured']} facts, which lost {mem0['not captured']} decisions" in page
-    right = [rows[name]["right"].partition(" of ")[0] for name in ("mem0", "chroma", "cold")]
-    assert (
-        f"; {right[0]} were right." in page and f"all 14 and {right[1]} right; without memory, {right[2]} are" in page
-    )
-    assert chroma["facts captured"] == "14 of 14"
+def test_langmem_demanded_no_tool_call_and_the_model_wrote_its_calls_as_text(page: str, calls: Calls) -> None:
+    own = calls["langmem"]
+    assert f"**LangMem** {count_tokens(own)}" in page
+    assert not [each for each in own if each["request"].get("tool_choice") or each["answer"].get("tool_calls")]
+    texts = [str(restore_message(each["answer"])["content"]) for each in own]
+    assert len([text for text in texts if '"name": "Memory"' in text]) == 7 and "seven as text and one essay" in page
+
+
+def test_what_was_captured_and_decided_is_that_of_the_table(page: str, rows: Mapping[str, Mapping[str, str]]) -> None:
+    names = ("mem0", "langmem", "cold", "chroma", "oracle")
+    scripted = [rows[name]["right"] for name in names]
+    decided = [rows[name]["right, decided by the model"] for name in names]
+    assert [rows[name]["facts captured"] for name in names[:2]] == ["2 of 14", "0 of 14"]
+    assert "captured 2 of 14 facts" in page and "captured none" in page
+    assert rows["chroma"]["facts captured"] == "14 of 14" and "Chroma, which had all facts" in page
+    assert scripted == ["3 of 9", "3 of 9", "3 of 9", "5 of 9", "9 of 9"] and "nine decisions" in page
+    assert "took 3 right with either, as without memory, and 5 with Chroma" in page
+    assert decided == ["4 of 9", "3 of 9", "3 of 9", "6 of 9", "6 of 9"]
+    assert "took 4 right with Mem0 (one a guess), 3 with LangMem, 6 with Chroma and with the oracle" in page
