@@ -260,6 +260,7 @@ bench-native: .venv/.ready
 	@tar -xJf fixtures/chat/native.tar.xz -C .cache/native/chats
 	@$(BIN)/coldwarm run $(CELLS) --out .cache/native/scripted
 	@$(BIN)/coldwarm run $(CELLS) --out .cache/native/model --reader choice --model $(NATIVE)
+	@$(BIN)/coldwarm calibrate .cache/native/scripted/latest .cache/native/model/latest
 
 # What docs/calibration.md tells, from the recorded answers of the model that it names.
 calibration: CELLS = -b chroma -b mem0 --trial cold --trial chroma --trial mem0 -n 0 -d none -q $(STORIES:%=-s %)
