@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from harness.log.events import Retired, Withheld, Wrote
 from harness.log.parts import Written
+from harness.metrics.holding import list_confirmed
 from harness.metrics.metric import StoryMetric, metric, not_applicable, proportion
 from harness.metrics.view import Record, View, once
 from harness.metrics.words import Words
@@ -36,8 +37,8 @@ def _find(record: Record) -> Iterator[Drop]:
                 old = [held.pop(each) for each in event.replaces if each in held]
                 yield from _judge(record, line, event.session, old, items)
                 held |= {name: each for each, names in zip(items, event.ids, strict=False) for name in names}
-        elif isinstance(event, Retired) and event.said is not None:
-            old = [held.pop(each) for each in event.ids if each in held]
+        elif isinstance(event, Retired):
+            old = [held.pop(each) for each in list_confirmed(event) if each in held]
             yield from _judge(record, line, event.session, old, ())
         elif isinstance(event, Withheld):
             yield from _judge(record, line, event.session, event.items, ())
@@ -74,7 +75,7 @@ METRICS: tuple[StoryMetric, ...] = (
         DROPPED, "lower", "proportion",
         "memories that the agent's way of writing replaced, deleted by a rule of its own, or held back, that assert a "
         "fact which held then in its place and which nothing that took their place asserts / such memories that assert "
-        "a fact; not what the story asks to delete; texts classified", true_memories_dropped, whole=True,
+        "a fact; not what the story asks to delete; texts classified", true_memories_dropped, whole=True, version=2,
         aside="what a way of writing costs in true memories; what comes of it is recalled and acted on",
         words=Words(contrasted=18),
         label="true memories dropped by the way of writing",

@@ -112,11 +112,17 @@ def find_states(record: Record) -> list[State]:
         elif isinstance(event, Wrote) and not native:
             kept |= _read(record, line, event.session, _list_written(record, event))
         elif isinstance(event, Retired) and event.op != "forget":
-            kept |= {key: _mark(each) for key, each in kept.items() if key[1] in event.ids}
+            ended = list_confirmed(event)
+            kept |= {key: _mark(each) for key, each in kept.items() if key[1] in ended}
         if kept != held:
             held = kept
             states.append(State(line, held))
     return states
+
+
+def list_confirmed(event: Forgot | Retired) -> list[str]:
+    """The ids of which the backend says that it was done."""
+    return [name for name, said in zip(event.ids, event.said or (), strict=False) if said]
 
 
 def _list_hits(record: Record, event: Changed) -> tuple[Hit, ...]:
@@ -127,7 +133,7 @@ def _list_gone(event: Event) -> Iterator[str]:
     if isinstance(event, Wrote) and event.ids is not None:
         yield from event.replaces
     elif isinstance(event, Forgot) or (isinstance(event, Retired) and event.op == "forget"):
-        yield from (name for name, said in zip(event.ids, event.said or (), strict=False) if said)
+        yield from list_confirmed(event)
 
 
 def _list_written(record: Record, event: Wrote) -> Iterator[tuple[Scope, Hit]]:

@@ -199,7 +199,7 @@ METRICS: tuple[StoryMetric, ...] = tuple(
     metric(
         f"lost_{stage.name}", "neither" if stage in (UNTOLD, ELSEWHERE) else "lower", "proportion",
         f"decisions that are not right, of which {stage.says} / decisions of the story; the first stage that fits, by "
-        "what was stored when the memory was asked", partial(lost, stage=stage), reads=True, version=3,
+        "what was stored when the memory was asked", partial(lost, stage=stage), reads=True, version=4,
         aside="" if stage in (UNTOLD, ELSEWHERE) else "a part of `decisions_right`: each of these is not right",
         words=Words(LOST, at), label=f"decisions lost: {stage.called}",
     )

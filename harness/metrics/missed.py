@@ -43,7 +43,7 @@ METRICS: tuple[StoryMetric, ...] = (
         MISSED_KNOWN, "lower", "proportion",
         "decisions that are not right although, when memory was first asked, it held one that asserts the right fact, "
         "holds there and is not marked as ended / decisions for which it held one; by what was acknowledged, or listed "
-        "of captured sessions", missed_known, reads=True, version=2,
+        "of captured sessions", missed_known, reads=True, version=3,
         aside="a part of `decisions_right`: each of these is not right", words=Words(WORK, place=27, contrasted=32),
         label="decisions missed though known",
     ),

@@ -54,8 +54,10 @@ def test_what_was_taken_away_is_not_known_any_more(op: Retirement, tmp_path: Pat
     assert counts(find(retire(known(tmp_path, "new"), op))) == (0, 2)
 
 
-def test_a_deletion_that_was_denied_leaves_it_known(tmp_path: Path) -> None:
-    assert counts(find(retire(known(tmp_path, "new"), "forget", [False]))) == (2, 4)
+@pytest.mark.parametrize("op", ["forget", "deprecate", "expire"])
+def test_what_the_backend_did_not_take_away_is_still_known(op: Retirement, tmp_path: Path) -> None:
+    assert counts(find(retire(known(tmp_path, "new"), op, [False]))) == (2, 4)
+    assert counts(find(retire(known(tmp_path / "failed", "new"), op, []))) == (2, 4)
 
 
 def test_what_holds_elsewhere_is_not_known_here(tmp_path: Path) -> None:
