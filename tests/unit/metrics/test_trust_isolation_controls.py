@@ -22,6 +22,7 @@ from tests.support.transcripts import transcript
 
 USER = ("prefix-user-1", Scope(user="ana"), Scope(user="ana2"))
 REPO = ("prefix-repo-1", Scope(repo="api"), Scope(repo="api-internal"))
+PART = ("part-user-2", Scope(org="o", user="ana"), Scope(org="o", user="kim"))
 ONE_USER, OTHER_USER = "lattice.org+user", "lattice.org+user!user"
 
 
@@ -115,6 +116,10 @@ def test_a_leak_between_names_that_are_alike_is_no_wonder_where_the_whole_part_i
     assert "user is not told apart: see leaks_by_part" in prefix.reason
     assert counts(measures["leaks_by_part"]) == (2, 2)
     assert counts(blind(tmp_path / "both", USER, REPO)["leaks_by_prefix"]) == (2, 2), "the repositories still count"
+
+
+def test_a_pair_that_differs_in_a_part_counts_under_that_part_where_it_is_not_looked_at(tmp_path: Path) -> None:
+    assert counts(blind(tmp_path, PART)["leaks_by_part"]) == (4, 4)
 
 
 def test_where_every_part_is_looked_at_no_wider_cause_is_named(tmp_path: Path) -> None:
