@@ -290,6 +290,7 @@ class StopsForgettingAtTheUnknown(Planted):
         def forget(self, scope: Scope, memory_ids: Sequence[str]) -> list[bool]:
             known = [bool(self.visible(scope, name)) for name in memory_ids]
             end = known.index(False) if False in known else len(known)
+            # the unknown one itself is answered rightly: to claim it is another fault
             return [*super().forget(scope, memory_ids[: end + 1]), *(True for _ in memory_ids[end + 1 :])]
 
 

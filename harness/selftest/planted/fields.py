@@ -11,6 +11,7 @@ from typing import Any
 from harness.adapter import Ack, Hit, Item, Scope
 from harness.selftest.planted.base import Planted, ReferenceMemory
 
+# a day that is fixed, and not the clock's, so that each play says the same
 IMPORTED = "2026-11-22T00:00:00+00:00"
 
 

@@ -79,6 +79,7 @@ class MarkReplacesTheOwnEnd(Planted):
             with self.writing():
                 for name, marked in zip(memory_ids, answers, strict=True):
                     if marked:
+                        # of two marks the earlier one stays, as the contract has it: the fault is about own ends
                         end = min(noted.get(name, moment(at)), moment(at))
                         self.db.execute("UPDATE memories SET expires = ? WHERE id = ? AND mark = 0", [end, name])
                         self.note(name, end)
@@ -147,6 +148,7 @@ class MarksOnClosing(Planted):
                 self.db.executemany(end, [{"id": name, "at": at} for name, at in self.pending.items()])
             self.pending.clear()
 
+        # a snapshot holds what is pending: only a kill loses it
         def snapshot(self) -> str:
             self.flush()
             return super().snapshot()
@@ -172,6 +174,7 @@ class OthersSeeMarksLater(Planted):
 
         def visible(self, place: Scope, memory_id: str | None = None) -> list[Any]:
             rows = super().visible(place, memory_id)
+            # by the text, too: what another process updates is seen at once
             return [
                 {**dict(row), "expires": self.ends.setdefault((row["id"], row["text"]), row["expires"])} for row in rows
             ]

@@ -144,6 +144,7 @@ class _CompactsBadly(Planted):
 
     def compact(self, space: Space) -> None:
         with closing(connect(self.path(space))) as database:
+            # of the snapshots as well, which lie in the same table: no restore may heal it
             database.execute(f"UPDATE memories SET {self.change}")
         super().compact(space)
 
