@@ -115,7 +115,9 @@ def recalls_malformed(transcript: Transcript) -> Measure:
     for line, call in _list_recalls(transcript):
         hits, k = transcript.hits(call), call.request["k"]
         breach = call.fault is not None and call.fault.kind == "breach"
+        # an empty answer has nothing that could be malformed
         of += bool(hits) or breach
+        # one that does not rank brings all that it has, however few are asked for
         too_many = ranked and isinstance(k, int) and len(hits) > k
         if breach or too_many or len({hit.memory_id for hit in hits}) < len(hits):
             bad.append(line)
@@ -143,6 +145,7 @@ def unknown_answered_with_silence(transcript: Transcript) -> Measure:
     known = {
         piece.name for _, call, piece in _list_questions(transcript, "asked") if view.rank(call, piece) is not None
     }
+    # a store that never answers is silent here, too, and that is no merit
     cases = [(line, call) for line, call in _list_recalls(transcript, "unknown") if call.about[0] in known]
     bad = [line for line, call in cases if call.fault is not None or transcript.hits(call)]
     unanswered = sum(call.fault is not None for _, call in cases)

@@ -33,6 +33,7 @@ def handed_over(transcript: Transcript) -> Measure:
     if refused := _explain_no_turn(transcript):
         return refused
     agents = Agents.of(transcript)
+    # what belongs to one user alone is not to reach another
     shared = [deed for deed in agents.list_known("first writes") if deed.piece.role != "own"]
     missed = [deed for deed in shared if not agents.finds("second reads", deed.piece)]
     unanswered = sum(agents.unknown("second reads", deed.piece, "a") for deed in missed)
