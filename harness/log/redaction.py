@@ -51,7 +51,8 @@ class Redactor:
             return [self._value(each) for each in value]
         if isinstance(value, dict):
             return {self.text(name): self._value(each) for name, each in value.items()}
-        return value
+        # a secret of digits may come back as a number
+        return INSTEAD if (shown := json.dumps(value)) != self.text(shown) else value
 
 
 def _is_distinctive(secret: str) -> bool:

@@ -35,6 +35,11 @@ def test_json_stays_json_whatever_stands_beside_an_escape() -> None:
     assert shown == {"n": 1, "ok": [{"text": "a\n123456 is none", "[redacted]": ["[redacted]", None, 1.5, True]}]}
 
 
+def test_a_secret_of_digits_may_come_back_as_a_number() -> None:
+    shown = Redactor(["123456789012"]).data(b'{"key": 123456789012, "share": 0.5, "whole": true, "none": null}')
+    assert json.loads(shown) == {"key": "[redacted]", "share": 0.5, "whole": True, "none": None}
+
+
 def test_what_is_no_json_is_text() -> None:
     assert REDACTOR.data(b"\xff hunter2-and-more {") == b"\xff [redacted] {"
 
