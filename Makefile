@@ -101,12 +101,12 @@ ROWS := none refusal random full_context notes agents_md bm25 bm25,variant=okapi
   mem0 mem0,store=chroma mem0,store=faiss mem0,infer=true mem0_plain langgraph@3.1.2 langgraph_plain@3.1.2 \
   langmem@0.0.30 memsearch@0.4.23 mcp@2026.8.31 mcp@3.11.0,server=mempalace mcp@0.9.29,server=agentmemory \
   claude_mem@13.25.3 claude_memory_tool@2.12.0 langgraph_postgres@3.2.0 mem0_pgvector@2.2.1 \
-  hindsight@1.1.0 hindsight@1.1.0,infer=true letta letta_blocks letta_agent
+  hindsight@1.1.0 hindsight@1.1.0,infer=true letta letta_blocks
 # Its namespaces are names as they come, as a quickstart has them, and LangGraph raises where one holds a period: a drill's does.
 REFUSES := langgraph_plain@3.1.2=1
 bench-all: .venv/.ready $(if $(and $(LETTA_BASE_URL),$(COLDWARM_POSTGRES_URL)),,$(LETTA)/.ready)
-	@echo "playing one story of each kind, and the drills, against every row (an hour or two on 2 cores, letta_agent not"
-	@echo "counted; each row for seconds: make bench-all BENCH='-s forgotten-runbook -n 0 -d none -j 2')"
+	@echo "playing one story of each kind, and the drills, against every row (an hour or two on 2 cores; each row for"
+	@echo "seconds: make bench-all BENCH='-s forgotten-runbook -n 0 -d none -j 2')"
 	@$(BIN)/coldwarm run $(ROWS:%=-b %) --chat stand-in --allow-faults $(REFUSES) $(BENCH)
 
 # Releases are resolved by uv, each in an environment of its own. Other ones: make trend LADDERS="chroma@1.5.5 chroma@1.5.9"
