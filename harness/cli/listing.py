@@ -13,7 +13,7 @@ from harness.gateway import tokens
 from harness.model.facts import STRATA
 from harness.model.results import Suite
 from harness.model.scenario import Scenario
-from harness.report.words import make_plain
+from harness.report.words import format_count, make_plain
 
 HEADS = ("facts", "ses-\nsions", "probes", "jobs", "deci-\nsions", "tokens")
 """Broken, so that the table fits 80 columns."""
@@ -34,7 +34,9 @@ def show(stories: Sequence[Scenario], suite: Suite, out: Console) -> None:
     table.add_row(Text(f"{len(stories)} in all", style="bold"), f"{len(suite.held)} held", *(f"{n:,}" for n in totals))
     out.print(table, soft_wrap=False)
     kinds = Counter(story.kind for story in stories)
-    out.print(Text(f"{len(kinds)} kinds: {', '.join(f'{kind} {n}' for kind, n in sorted(kinds.items()))}"))
+    out.print(
+        Text(f"{format_count(len(kinds), 'kind')}: {', '.join(f'{kind} {n}' for kind, n in sorted(kinds.items()))}")
+    )
     out.print(Text(f"suite {suite.version}, digest {suite.digest[:12]}; tokens: of all phrasings of all facts"))
 
 

@@ -151,6 +151,7 @@ def selftest_suite(names: tuple[str, ...], fresh: bool, tasks: Path, fixtures: P
     tests say of it. A story whose programs are not installed is left out: then it exits with 3.
     """
     from harness.repo import programs
+    from harness.report.words import format_count
     from harness.selftest import separability, suite, table
     from tasks import loader
 
@@ -170,7 +171,8 @@ def selftest_suite(names: tuple[str, ...], fresh: bool, tasks: Path, fixtures: P
     if reused := proven.describe_reused():
         tell(f"the jobs of {reused}; --fresh does them anew")
     left_out = proven.left_out
-    ended = f"{len(files) - len(left_out)} scenarios, {len(proven.breaches)} breaches"
+    breaches = format_count(len(proven.breaches), "breach", "breaches")
+    ended = f"{format_count(len(files) - len(left_out), 'scenario')}, {breaches}"
     tell(f"{ended}, {len(left_out)} left out: {programs.describe_missing(left_out)}" if left_out else ended)
     sys.exit(FAILED if proven.breaches else COULD_NOT_RUN if left_out else GOOD)
 
@@ -188,6 +190,7 @@ def selftest_measures(names: tuple[str, ...], jobs: int | None, fresh: bool, eve
     name. All of them take some minutes.
     """
     from harness.gateway.embedder import EmbedderError
+    from harness.report.words import format_count
     from harness.selftest import allowed, faults, measures, measures_table
 
     try:
@@ -210,7 +213,8 @@ def selftest_measures(names: tuple[str, ...], jobs: int | None, fresh: bool, eve
         say(breach)
     if reused := proven.describe_reused():
         click.echo(f"{reused}; --fresh plays them anew")
-    click.echo(f"{len(planted)} planted faults, {len(proven.breaches)} breaches")
+    breaches = format_count(len(proven.breaches), "breach", "breaches")
+    click.echo(f"{format_count(len(planted), 'planted fault')}, {breaches}")
     sys.exit(FAILED if proven.breaches else GOOD)
 
 

@@ -10,6 +10,7 @@ from harness.machine import files
 from harness.published import play
 from harness.published.figures import Figures, compute
 from harness.published.sets import Format, PublishedSet
+from harness.report.words import format_count
 
 
 def describe(data: PublishedSet) -> str:
@@ -17,7 +18,8 @@ def describe(data: PublishedSet) -> str:
     documents = sum(len(each.documents) for each in data.haystacks)
     questions = sum(len(each.questions) for each in data.haystacks)
     odd = "".join(f", {count:,} {what}" for what, count in data.odd.items() if count)
-    return f"{len(data.haystacks):,} stores, {documents:,} memories ({data.unit}s), {questions:,} questions{odd}"
+    stores, memories = format_count(len(data.haystacks), "store"), format_count(documents, "memory", "memories")
+    return f"{stores}, {memories} ({data.unit}s), {format_count(questions, 'question')}{odd}"
 
 
 def compute_from(logs: Sequence[Path], ks: Sequence[int]) -> Figures:
@@ -40,9 +42,11 @@ def list_lines(all_figures: Sequence[Figures]) -> Iterator[str]:
     )
     for each in all_figures:
         if each.failed or each.unended:
-            yield f"{each.backend}: {each.failed:,} questions failed, {each.unended:,} stores did not come to their end"
+            failed, unended = format_count(each.failed, "question"), format_count(each.unended, "store")
+            yield f"{each.backend}: {failed} failed, {unended} did not come to the end"
         if each.unknown:
-            yield f"{each.backend}: {each.unknown:,} memories came back under ids that it never acknowledged"
+            unknown = format_count(each.unknown, "memory", "memories")
+            yield f"{each.backend}: {unknown} came back under an id that it never acknowledged"
 
 
 def write(folder: Path, form: Format, dataset: PublishedSet, all_figures: Sequence[Figures]) -> Path:

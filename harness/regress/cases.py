@@ -180,7 +180,10 @@ def _tell(record: Record, policy: ReadPolicy | None, line: int, event: Event) ->
         yield make_node("p", "", f"{event.fact} by {event.route}, {event.stage}: {answer} {show(event.where, 200)}")
     elif isinstance(event, Scanned):
         yield make_node("p", "", f"a look at {show(event.layer.name, 80)}, {event.stage}")
-        sightings = [f"{each.fact}: {each.count} times in {show(each.path, 120)}" for each in event.sightings]
+        sightings = [
+            f"{each.fact}: {words.format_count(each.count, 'time')} in {show(each.path, 120)}"
+            for each in event.sightings
+        ]
         yield make_node("p", "", "; ".join(sightings[:8]) or "nothing was seen there")
     elif isinstance(event, Forgot):
         yield make_node("p", "", f"told to forget {event.fact}: it said {show(str(event.said), 80)}")

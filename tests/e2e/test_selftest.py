@@ -35,7 +35,7 @@ def test_a_private_suite_begins_with_a_new_scenario_and_is_judged(cli: Cli, tmp_
     fooled.write_text(text.replace("schema = 1", 'schema = 1\nneeds = ["no-such-node"]', 1))
     part = cli("selftest", "suite", "--tasks", tasks)
     assert part.returncode == 3 and part.stdout.splitlines()[-1] == (
-        "1 scenarios, 0 breaches, 1 left out: preference/fooled (no-such-node is missing)"
+        "1 scenario, 0 breaches, 1 left out: preference/fooled (no-such-node is missing)"
     )
 
 

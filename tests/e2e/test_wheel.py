@@ -81,7 +81,7 @@ def test_an_installed_coldwarm_proves_its_measures_and_its_suite(installed: Path
     told = run(installed, tmp_path, cache, "selftest", "measures", "SoftDeletes", "LooksAboveItsFolders", "-j", "2")
     assert told.splitlines()[-1] == "2 planted faults, 0 breaches"
     told = run(installed, tmp_path, cache, "selftest", "suite", "-s", "forgotten-runbook")
-    assert told.splitlines()[-1] == "1 scenarios, 0 breaches"
+    assert told.splitlines()[-1] == "1 scenario, 0 breaches"
 
 
 @pytest.mark.slow

@@ -139,6 +139,16 @@ def test_a_case_that_cannot_be_carried_out_is_left_out_or_failed(tmp_path: Path)
     assert value(seen, "pass@5 (probed=True)") == (1, 1) and value(seen, "pass@5 (probed=True, strict)") == (1, 2)
 
 
+def test_one_is_not_told_as_several(tmp_path: Path) -> None:
+    ones = {"questions": 1, "failed": 1, "unended": 1, "unknown": 1}
+    seen = locomo(tmp_path, "session", ["D1"], ["D3"], ["D2"], ["D1"], []).model_copy(update=ones)
+    told = "\n".join(report.list_lines([seen]))
+    assert "1 question failed, 1 store did not" in told and "1 memory came back under an id" in told
+    data = LOCOMO.load(write_locomo(tmp_path), "session")
+    one = replace(data, haystacks=data.haystacks[:1])
+    assert report.describe(one).startswith("1 store, ")
+
+
 def test_where_backends_were_asked_different_numbers_of_questions_each_is_told(tmp_path: Path) -> None:
     full = locomo(tmp_path, "session", ["D1"], ["D3"], ["D2"], ["D1"], [])
     less = full.model_copy(update={"figures": tuple(each.model_copy(update={"of": 1}) for each in full.figures)})
