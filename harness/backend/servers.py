@@ -40,6 +40,7 @@ def find_named(server: Server) -> str | None:
 def explain_missing(server: Server) -> str | None:
     """Why it cannot be had, in one line that says what to do; None if it is installed, or named and healthy."""
     if url := find_named(server):
+        # the last is up only when those before it are
         healthy = ports.is_answered(url, server.programs[-1].health)
         return None if healthy else f"{server.variable} names {url}, where no healthy server answers"
     for program in server.programs:
@@ -116,6 +117,7 @@ class Service:
         if self._supervisor is not None:
             try:
                 self._require_health()
+                # those that depend on others first
                 for name in reversed([program.name for program in self.server.programs if program.data]):
                     self._ask("end", name)
             except ServiceError as error:
@@ -216,6 +218,7 @@ class Service:
     def _swap(self, store: Path) -> None:
         """Lets the programs that hold memories hold them below `store`."""
         held = [(program, program.data) for program in self.server.programs if program.data]
+        # those that depend on others first
         for program, _ in reversed(held):
             self._ask("end", program.name)
         for program, data in held:
@@ -229,6 +232,7 @@ class Service:
         patience = self._allow()
         for program, _ in held:
             self._start(program, patience)
+        # who depends on a fresh one may be ill until it has seen it
         for program in self.server.programs:
             if not program.data:
                 self._wait(program, patience)
@@ -275,6 +279,7 @@ class Service:
         self._launch(name, command, program)
         self._await(name, patience, lambda: self._ask("codes")[name] is not None, 0.02)
         code = self._ask("codes")[name]
+        # its end is known: left in the list it would be taken for a death
         self._ask("end", name)
         if code != 0:
             raise self._describe_end(name, code)

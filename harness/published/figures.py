@@ -182,6 +182,7 @@ def _count_passes(played: Sequence[Answered], k: int) -> Iterator[Figure]:
 
 
 def _judge(one: Answered) -> tuple[bool, bool]:
+    # as one text: what has to come back may stand in several memories
     texts = [None if hits is None else " ".join(hit.text for hit in hits).casefold() for hits in one.answers]
     final, first = one.haystack.questions[0], texts[0]
     complete = first is not None and all(each.casefold() in first for each in final.contains)

@@ -60,6 +60,7 @@ def _read_talk(talk: Shape, unit: Unit, wording: Wording, odd: Counter[str]) -> 
             documents.append(Document(name=session, session=session, at=at.isoformat(), text=text))
         else:
             for seconds, (turn_id, text) in enumerate(messages):
+                # a second apart, so that they keep their order
                 when = (at + timedelta(seconds=seconds)).isoformat()
                 documents.append(Document(name=turn_id, session=session, at=when, text=text))
     questions = tuple(

@@ -124,6 +124,7 @@ class Format:
         dataset = self.read(
             file, self._choose(self.units, unit, "memories"), self._choose(self.wordings, wording, "words")
         )
+        # others are not played, so that nothing in them can be wrong
         haystacks = [each for each in dataset.haystacks if each.questions]
         if not haystacks:
             raise SetError(f"{file}: asks nothing that could be measured")

@@ -91,6 +91,7 @@ def _write(stage: DrillSession, turn: Pass) -> str | None:
 def _write_shelf(stage: DrillSession, step: str, turn: Pass) -> None:
     stage.remember(step, stage.plan.of("ended", "changed"), turn)
     stage.settle(step, turn)
+    # what was updated is asked for by its history alone
     for change in stage.plan.of("change") if stage.supports("update", "history") else ():
         if ids := stage.ids.get(change.twin or ""):
             stage.change(step, "update", ids, change, who=turn)
