@@ -307,6 +307,7 @@ def skim(path: Path, blobs: Blobs, kind: FileKind[Any, Any]) -> Outline | None:
         opening, end = kind.event.validate_json(ends.first), kind.event.validate_json(ends.last)
         for name in ends.blobs:
             blobs.check(blobs.find(name))
+    # read as a whole, it is told by the line what is wrong with it
     except (ValidationError, BlobError):
         # `read` says what is wrong, and in which line
         return None

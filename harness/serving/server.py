@@ -66,6 +66,7 @@ class MemoryTools:
         place = self._find_place()
         if this_branch_only and not (place.branch and self._store.backend.supports("scope_branch")):
             raise ToolError("this memory cannot be limited to a branch here: remember it for the repository")
+        # without its branch: a fact holds for the repository unless it is said otherwise
         scope = place.scope if this_branch_only else Place(place.root, place.repo).scope
         try:
             source = place.cite(path, line)
@@ -87,6 +88,7 @@ class MemoryTools:
         _check(*(each.content for each in turns))
         place, now = self._find_place(), datetime.now(UTC).isoformat()
         scope = Place(place.root, place.repo).scope
+        # called by its time, as nobody gives it another name
         return self._write(lambda memory: memory.observe(turns, scope, now, now))
 
     def recall(
