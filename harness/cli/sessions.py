@@ -131,9 +131,12 @@ def _put(folder: Path, specs: Sequence[Spec], feed: Feed, out: Path, wait: float
             except MemoryFault as error:
                 say(f"{interpreters.explain_missing(spec, error)}; {spec.label} was not told")
     except (SessionsError, registry.RegistryError) as error:
-        stop(error)
+        # What the backends before it captured has figures all the same.
+        if not captures:
+            stop(error)
+        say(error)
     except (EmbedderError, OSError) as error:
-        stop(error, COULD_NOT_RUN)
+        say(error)
     for line in captured.list_lines(captures):
         tell(line)
     if captures:

@@ -74,6 +74,16 @@ def test_what_is_read_can_be_told_at_once(tmp_path: Path) -> None:
     assert "messages of users that come back among 10, asked for in their own words: 1 of 1" in done.output
 
 
+@pytest.mark.slow
+def test_what_one_backend_captured_is_told_though_another_cannot_be_set_up(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_text(lines([claude_line("user", ASKED)]))
+    backends = ("-b", "bm25", "-b", "notes,colour=red")
+    done = run(tmp_path / "s.jsonl", "--to", tmp_path / "to", *backends, "--out", tmp_path / "out")
+    assert done.exit_code == 3 and "has no setting 'colour'" in done.output, done.output
+    assert "sessions captured: 1 of 1" in done.output
+    assert [each["backend"] for each in read(tmp_path / "out")] == ["bm25"]
+
+
 def test_a_session_whose_time_cannot_be_read_is_dated_by_its_file_and_said_to_be(tmp_path: Path) -> None:
     said = {"messages": [{"role": "user", "content": ASKED, "timestamp": "the 40th of May"}]}
     (tmp_path / "s.json").write_text(json.dumps(said))
