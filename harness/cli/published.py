@@ -90,21 +90,25 @@ def put(
         try:
             with open_setting(spec, None, deadlines, cache) as setting:
                 if setting.chat:
-                    stop(
-                        f"{spec.label}: a model inside rewrites what it is told: no memory stands for a {dataset.unit}",
-                        COULD_NOT_RUN,
-                    )
+                    why = f"a model inside rewrites what it is told: no memory stands for a {dataset.unit}"
+                    say(f"{spec.label}: {why}")
+                    continue
                 # Made once a backend is open, so that a refusal leaves no empty folder.
                 folder = folder or _make_folder(out, name)
                 with say_during(open_terminal(), f"asking {spec.label}"):
                     logs = play.play(dataset, setting, k or form.k[-1], folder)
+        # What others answered is not lost.
         except registry.RegistryError as error:
-            stop(error)
-        except MemoryFault as error:  # what others answered is not lost
+            if not all_figures:
+                stop(error)
+            say(error)
+            continue
+        except MemoryFault as error:
             say(f"{interpreters.explain_missing(spec, error)}; {spec.label} was not asked")
             continue
         except (EmbedderError, OSError) as error:
-            stop(error, COULD_NOT_RUN)
+            say(error)
+            break
         all_figures.append(report.compute_from(logs, form.k))
     if not all_figures or folder is None:
         sys.exit(COULD_NOT_RUN)

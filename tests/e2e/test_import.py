@@ -22,7 +22,7 @@ def run(*words: str | Path) -> Result:
 def test_a_set_is_put_to_two_backends_and_the_figures_are_computed_from_their_logs(tmp_path: Path) -> None:
     done = run("locomo", write_locomo(tmp_path), "-b", "bm25", "-b", "bm25,variant=okapi", "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
-    assert "1 stores, 6 memories (turns), 5 questions, 1 questions without evidence" in done.output
+    assert "1 store, 6 memories (turns), 5 questions, 1 questions without evidence" in done.output
     assert "licence: CC BY-NC 4.0" in done.output
     [figures] = (tmp_path / "out").glob("*/figures.json")
     first, _ = json.loads(figures.read_text())["backends"]
@@ -81,10 +81,19 @@ def test_a_backend_that_nobody_knows_is_one_clear_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_one_backend_answered_is_kept_where_another_cannot_be_asked(tmp_path: Path) -> None:
-    missing = "tests.support.unruly_backends:NotThere"
-    done = run("locomo", write_locomo(tmp_path), "-b", "bm25", "-b", missing, "--out", tmp_path / "out")
-    assert done.exit_code == 3 and "was not asked" in done.output, done.output
+@pytest.mark.parametrize(
+    ("backend", "says"),
+    [
+        ("tests.support.unruly_backends:NotThere", "was not asked"),
+        ("notes,colour=red", "has no setting 'colour'"),
+        ("tests.support.extracting_backend:Extracting", "a model inside rewrites what it is told"),
+    ],
+)
+def test_what_one_backend_answered_is_kept_where_another_cannot_be_asked(
+    tmp_path: Path, backend: str, says: str
+) -> None:
+    done = run("locomo", write_locomo(tmp_path), "-b", "bm25", "-b", backend, "--out", tmp_path / "out")
+    assert done.exit_code == 3 and says in done.output, done.output
     [figures] = (tmp_path / "out").glob("*/figures.json")
     assert [each["backend"] for each in json.loads(figures.read_text())["backends"]] == ["bm25"]
 
