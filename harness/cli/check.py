@@ -10,7 +10,7 @@ import click
 
 from harness import paths
 from harness.cli import promises
-from harness.cli.common import COULD_NOT_RUN, FAILED, GOOD, stop, tell
+from harness.cli.common import COULD_NOT_RUN, FAILED, GOOD, say, stop, tell
 from harness.cli.options import with_call_seconds, with_out
 
 if TYPE_CHECKING:
@@ -53,35 +53,46 @@ def doctor(backends: tuple[str, ...], out: Path) -> None:
 def conform(backends: tuple[str, ...], hunting: bool, fresh: bool, call_seconds: float | None) -> None:
     """Check adapters against the contract, one line a check.
 
-    Takes a minute or two. BACKEND is NAME, NAME,key=value or module:Class. It stops with one line if the adapter cannot
-    open its store. A stand-in answers models inside of an adapter, and a line says so. Of the adapters that come with
-    coldwarm, what held under the same conditions before is not checked again, and a line says so; one of your own
-    always is.
+    Takes a minute or two. BACKEND is NAME, NAME,key=value or module:Class. An adapter that cannot open its store has
+    one line, and the others are checked. A stand-in answers models inside of an adapter, and a line says so. Of the
+    adapters that come with coldwarm, what held under the same conditions before is not checked again, and a line says
+    so; one of your own always is.
 
     \b
     Example: coldwarm conform mem0,store=faiss my_store:MyStore
     """
+    from harness.backend import interpreters, registry
+
+    try:
+        specs = interpreters.name_releases(map(registry.parse, backends))
+    except registry.RegistryError as error:
+        stop(error)
+    broken = [_try_check(spec, call_seconds, hunting=hunting, fresh=fresh) for spec in specs]
+    sys.exit(FAILED if any(broken) else COULD_NOT_RUN if None in broken else GOOD)
+
+
+def _try_check(spec: Spec, call_seconds: float | None, *, hunting: bool, fresh: bool) -> int | None:
+    """How many checks an adapter breaks; None, with one line: it could not be checked, which says nothing of others."""
     from harness.backend import interpreters, registry
     from harness.backend.client import MemoryFault
     from harness.gateway.embedder import EmbedderError
     from harness.play.sequences import UnansweredError
     from harness.play.store import Hindered
 
-    broken = 0
     try:
-        for spec in interpreters.name_releases(map(registry.parse, backends)):
-            broken += _check(spec, call_seconds, fresh=fresh)
-            if hunting:
-                broken += promises.hunt_spec(spec, HUNT_SECONDS, call_seconds) == FAILED
+        broken = _check(spec, call_seconds, fresh=fresh)
+        return broken + (hunting and promises.hunt_spec(spec, HUNT_SECONDS, call_seconds) == FAILED)
     except registry.RegistryError as error:
         stop(error)
-    except MemoryFault as error:
-        stop(f"{interpreters.explain_missing(spec, error)}; no check was made", COULD_NOT_RUN)
-    except (EmbedderError, UnansweredError) as error:
+    except EmbedderError as error:
         stop(error, COULD_NOT_RUN)
+    except MemoryFault as error:
+        say(f"{interpreters.explain_missing(spec, error)}; no check was made")
+    except UnansweredError as error:
+        say(error)
     except Hindered as hindered:
-        stop(f"{spec.label}: {hindered}; nothing is judged: run it again", COULD_NOT_RUN)
-    sys.exit(FAILED if broken else GOOD)
+        say(f"{spec.label}: {hindered}; nothing is judged: run it again")
+    return None
 
 
 def _check(spec: Spec, call_seconds: float | None, *, fresh: bool) -> int:

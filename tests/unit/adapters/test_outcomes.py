@@ -196,3 +196,20 @@ def test_an_adapter_of_somebodys_own_is_always_checked(tmp_path: Path, monkeypat
     for _ in range(2):
         assert "reused" not in conform("own_none:Own", folder=tmp_path / "proofs")
     assert not (tmp_path / "proofs").exists()
+
+
+@pytest.mark.slow
+def test_an_adapter_that_cannot_be_opened_does_not_end_the_check_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_shut.py").write_text(
+        "from adapters.none import Nothing\n\n\nclass Shut(Nothing):\n    name = 'shut'\n\n"
+        "    def open(self, space):\n        raise RuntimeError('its server is away')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(conformance, "CHECKS", CHECKS[:3])
+    monkeypatch.setattr(outcomes, "CHECKS", CHECKS[:3])
+    done = CliRunner().invoke(commands, ["conform", "own_shut:Shut", "none"], env={"COLDWARM_PROOFS": str(tmp_path)})
+    assert done.exit_code == 3 and "none: 0 kept, 0 broken, 3 unsupported" in done.stdout
+    (told,) = done.stderr.splitlines()
+    assert "its server is away" in told and told.endswith("; no check was made")
