@@ -300,9 +300,12 @@ def _check(file: Path, profile: Profile) -> None:
 
 def _find_wrong_name(key: str, text: str, profile: Profile) -> str:
     """What is wrong with a name in a text that stands for nothing there; empty: each stands for something."""
-    for name in _NAME.findall(text):
+    for found in _NAME.finditer(text):
+        name = found[1]
         if name not in NAMES:
             return f"${{{name}}} is not known; known are {', '.join(NAMES)}"
+        if not found[0].endswith("}"):
+            return f"{found[0]} has no closing brace"
         if name == "memory" and not key.startswith("memory."):
             return "${memory} stands in [memory] alone, as cold has none"
         if key.startswith("packages") and name != "cpu":

@@ -86,6 +86,7 @@ def test_every_shipped_profile_is_sound(name: str) -> None:
         ('"${memory}"', '"x"', "${memory} stands nowhere: the program would not know its memory"),
         ('"${url}"]', '"${url}", "${gaol}"]', "command[3]: ${gaol} is not known; known are goal, url"),
         ('"${url}"]', '"${url}", "${"]', "command[3]: ${} is not known"),
+        ('"${url}"]', '"${url}", "${goal/x"]', "command[3]: ${goal has no closing brace"),
         ('"${url}"]', '"${url}", "${memory}"]', "command[3]: ${memory} stands in [memory] alone, as cold has none"),
         ('"${url}"]', '"${url}", "${packages}/x"]', "command[3]: ${packages} stands for no folder"),
         ('form = "mcp"', 'form = "rest"', "memory.form: Input should be 'mcp' or 'command'"),
