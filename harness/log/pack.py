@@ -8,7 +8,7 @@ import re
 import stat
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
@@ -24,11 +24,14 @@ RATIO, LEAST_BYTES = 500, 2**28
 """How much larger than the archive its contents may be; what a small one may hold in any case."""
 _MEMORY = 2**27
 """Bytes that the decompressor may take: twice what its largest preset needs."""
-_LEAST_WINDOW, _MOST_WINDOW = 2**23, 2**25
+_FILTER = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "pb": 0}
+"""The most that a text can be compressed: a run is packed once, and kept and sent often."""
+_LEAST_WINDOW, _MOST_WINDOW = 2**23, 2**26
 """Bytes that the compressor looks back, for a small run and a large one. It takes eleven times as much memory."""
 _HEADS, _PIECE = 2**20, 2**16
 _unpacked: dict[str, str] = {}
 """The folders of what this process unpacked, and the file of each."""
+_DIGEST = re.compile(rb"[0-9a-f]{64}")
 # no part of a path begins with a dot, so `..` cannot lead out of the folder
 _NAME = re.compile(rf"({'|'.join(map(re.escape, FILES))})|({'|'.join(FOLDERS)})(/(?!\.)[^/\\\0]+){{1,2}}")
 
@@ -44,10 +47,10 @@ def pack(run: Path, target: Path) -> None:
     window = _choose_window(sum(path.stat().st_size for path in contents))
     with (
         open_draft(target) as draft,
-        lzma.open(draft, "wb", filters=[{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": window}]) as packed,
+        lzma.open(draft, "wb", filters=[_FILTER | {"dict_size": window}]) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
     ):
-        for path in contents:
+        for path in _place_blobs(contents):
             # not recursive, as every file is named by itself
             archive.add(path, str(path.relative_to(run)), recursive=False, filter=_strip_member)
 
@@ -161,6 +164,17 @@ def _sort_alike(path: Path) -> tuple[list[str], str]:
     same, and a compressor finds what is near."""
     # the last part of a log's name is a digest, which differs for every trial
     return path.name.split("-")[-2::-1], str(path)
+
+
+def _place_blobs(contents: Sequence[Path]) -> Iterable[Path]:
+    """Each blob behind the first log that names it, for the same reason."""
+    named = {os.fsencode(path.name): path for path in contents}
+    placed = dict[Path, None]()
+    for path in contents:
+        placed.setdefault(path)
+        if path.suffix == ".jsonl":
+            placed |= dict.fromkeys(named[name] for name in _DIGEST.findall(path.read_bytes()) if name in named)
+    return placed
 
 
 def _choose_window(size: int) -> int:

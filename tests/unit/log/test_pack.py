@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 from harness.cli import commands
 from harness.log import pack
+from harness.log.blobs import Blobs
 from harness.log.folder import Folder, FolderError
 from harness.regress import baseline_files
 from harness.regress.baseline import RegressError
@@ -72,6 +73,19 @@ def test_logs_of_one_story_lie_beside_each_other_whatever_the_backend(tmp_path: 
         "logs/vector-file-half-moved-store-append", "logs/mem0-half-moved-store-append",
         "drills/vector-file-keeping", "drills/mem0-keeping",
     ]  # fmt: skip
+
+
+def test_a_blob_lies_behind_the_first_log_that_names_it(tmp_path: Path) -> None:
+    run, blobs = tmp_path / "run", Blobs(tmp_path / "run" / "blobs")
+    late, early, alone = (blobs.put(text).blob for text in (b"late", b"early", b"alone"))
+    (run / "logs").mkdir()
+    for row, names in {"a": f"{late} {early}", "b": early}.items():
+        (run / "logs" / f"{row}-story-0.1.jsonl").write_text(names)
+    pack.pack(run, tmp_path / "run.tar.xz")
+    with tarfile.open(tmp_path / "run.tar.xz") as archive:
+        packed = [Path(name).name for name in archive.getnames()]
+    assert packed == ["a-story-0.1.jsonl", late, early, "b-story-0.1.jsonl", alone]
+    assert contents(pack.unpack(tmp_path / "run.tar.xz")) == contents(run)
 
 
 def test_equal_runs_give_equal_bytes(folder: Folder, tmp_path: Path) -> None:  # noqa: F811
