@@ -16,7 +16,7 @@ from harness.mine.candidates import Candidate
 from harness.mine.exclusions import BESIDE
 from harness.mine.mining import Judgement, Mined, MineError, refuse
 from harness.repo.changes import Commit, read_texts
-from harness.report.outputs.page import digest, make_environment, read_assets
+from harness.report.outputs.template import fill_template
 from harness.secrets.detector import list_places
 
 SAMPLE = 20
@@ -84,24 +84,16 @@ def write(mined: Mined, page: Path, decided: Mapping[str, Judgement]) -> None:
     """Writes the page, with what was decided before: nothing of it is lost when the page saves."""
     cards = make_cards(mined, [*mined.candidates, *mined.dropped], decided)
     sample, groups = _arrange(cards)
-    style = read_assets(("style.css", "mine.css"))
-    script = read_assets(("mine.js",))
-    text = (
-        make_environment()
-        .get_template("mine.html.j2")
-        .render(
-            style=style,
-            # the page's policy admits its own style and script by their digests, and no other
-            style_hash=digest(style),
-            script=script,
-            script_hash=digest(script),
-            repository=mined.repo.name,
-            changes=len(mined.commits) - 1,
-            decided=decided,
-            count=len(cards),
-            sample=sample,
-            groups=groups,
-        )
+    text = fill_template(
+        "mine.html.j2",
+        ("style.css", "mine.css"),
+        ("mine.js",),
+        repository=mined.repo.name,
+        changes=len(mined.commits) - 1,
+        decided=decided,
+        count=len(cards),
+        sample=sample,
+        groups=groups,
     )
     try:
         files.write(page, text)

@@ -17,7 +17,7 @@ from harness.regress.baseline import ABSENT, DEFINITIONS, Baseline, StoredValue,
 from harness.regress.baseline_files import Side
 from harness.regress.cases import Archive, Case
 from harness.report import words
-from harness.report.outputs.page import digest, make_environment, read_assets
+from harness.report.outputs.template import fill_template
 from harness.report.timeline.nodes import write_markup
 
 STYLES = ("style.css", "first.css", "timeline.css", "compare.css")
@@ -91,25 +91,20 @@ def write_page(old: Side, new: Side, *, across: bool = False) -> str:
     changes = pairing.list_changes(old.baseline, new.baseline, across=across)
     rows, lacking, same = _sort(old.baseline, new.baseline, changes)
     rows = list(_attach_cases(rows, old, new))
-    style = read_assets(STYLES)
-    return (
-        make_environment()
-        .get_template("compare.html.j2")
-        .render(
-            style=style,
-            style_hash=digest(style),
-            old=old.baseline,
-            new=new.baseline,
-            against=against,
-            versions=[(name, then, now) for name, (then, now) in against.versions.items()],
-            hindered=explain_hindrance(against, old.baseline, new.baseline, across=across),
-            verdict=_write_verdict(changes, rows),
-            rows=rows,
-            lacking=lacking,
-            same=same,
-            with_logs=bool(old.root and new.root),
-            markup=write_markup,
-        )
+    return fill_template(
+        "compare.html.j2",
+        STYLES,
+        old=old.baseline,
+        new=new.baseline,
+        against=against,
+        versions=[(name, then, now) for name, (then, now) in against.versions.items()],
+        hindered=explain_hindrance(against, old.baseline, new.baseline, across=across),
+        verdict=_write_verdict(changes, rows),
+        rows=rows,
+        lacking=lacking,
+        same=same,
+        with_logs=bool(old.root and new.root),
+        markup=write_markup,
     )
 
 

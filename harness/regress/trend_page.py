@@ -8,7 +8,7 @@ from harness.regress.baseline import DEFINITIONS, Baseline
 from harness.regress.trend import Trend, TrendLine
 from harness.report import words
 from harness.report.charts.chart import PALE, SOFT, WARM, WIDTH, Chart, Scale, Sheet, finish, shorten_name, show
-from harness.report.outputs.page import digest, make_environment, read_assets
+from harness.report.outputs.template import fill_template
 
 STYLES = ("style.css", "first.css")
 ACROSS, TALL = 3, 124
@@ -18,11 +18,9 @@ NAMED = 4
 
 def write_page(runs: Sequence[Baseline], trends: Sequence[Trend]) -> str:
     """The whole file."""
-    style = read_assets(STYLES)
-    template = make_environment().get_template("trend.html.j2")
-    return template.render(
-        style=style,
-        style_hash=digest(style),
+    return fill_template(
+        "trend.html.j2",
+        STYLES,
         runs=runs,
         over=trends[0].over,
         charts=[chart(trend) for trend in trends],

@@ -118,6 +118,11 @@ def test_the_name_of_a_measure_tells_its_definition_and_leads_to_it(opened: Open
     assert len(names) > 20
     for name, title, definition in names:
         assert "_" not in name and len(title) > 10 and name in definition and title in definition
+    numbers = page.run(
+        """[...document.querySelectorAll('table.board td a[data-term]')].map((one) => [one.title.split(': '),
+            document.getElementById(`d-${one.dataset.term}`).textContent])"""
+    )
+    assert numbers and all(part in definition for parts, definition in numbers for part in parts)
 
 
 def test_rows_of_drills_without_a_fault_are_folded(opened: Opener) -> None:

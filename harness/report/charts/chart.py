@@ -17,13 +17,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
-from xml.etree import ElementTree
 
 from harness import paths
 from harness.machine import extras, leftovers
 from harness.model.results import Pooled, Results
 from harness.model.trial import Interval
 from harness.report import words
+from harness.report.charts.drawing import clean
 from harness.report.model import table
 
 WIDTH, SIZE, ROW = 440, 12, 22
@@ -79,7 +79,7 @@ class Sheet:
     height: float = 0
     _lines: dict[tuple[str, float, Dash], list[list[tuple[float, float]]]] = field(default_factory=dict)
     _marks: dict[tuple[Shape, str, bool, float], list[tuple[float, float]]] = field(default_factory=dict)
-    _texts: list[tuple[float, float, str, dict[str, Any]]] = field(default_factory=list)
+    _texts: dict[tuple[str, Anchor, bool, bool], list[tuple[float, float, str]]] = field(default_factory=dict)
 
     def line(self, *points: tuple[float, float], colour: str = INK, width: float = 1.2, dash: Dash = ()) -> None:
         self._lines.setdefault((colour, width, dash), []).append(list(points))
@@ -100,8 +100,7 @@ class Sheet:
         Args:
             y: The middle of small letters, so that it stands on one height with a mark.
         """
-        looks = {"ha": anchor, "color": colour, "fontweight": "bold" if bold else "normal"}
-        self._texts.append((x, y + SIZE / 3, label, looks | {"fontstyle": "italic" if italic else "normal"}))
+        self._texts.setdefault((colour, anchor, bold, italic), []).append((x, y + SIZE / 3, label))
         self._grow(y + SIZE)
 
     def whisker(self, low: float, high: float, at: float, colour: str, *, upright: bool = False) -> None:
@@ -162,16 +161,13 @@ class Sheet:
                     markerfacecolor="white" if hollow else colour, markeredgewidth=1.5,
                 )
             )  # fmt: skip
-        for x, y, label, looks in self._texts:
-            figure.add_artist(Text(x, y, label, transform=at, zorder=4, va="baseline", fontsize=SIZE, **looks))
-
-
-# --- what matplotlib writes, made fit to stand in a page: no prolog, metadata, style or leaking id --------------------
-
-SVG = "http://www.w3.org/2000/svg"
-FONT = "system-ui, sans-serif"
-_XLINK = "{http://www.w3.org/1999/xlink}href"
-_LONG = re.compile(r"-?\d+\.\d{2,}|-0(?![\d.])")
+        for (colour, anchor, bold, italic), texts in self._texts.items():
+            font: dict[str, Any] = {
+                "color": colour, "ha": anchor, "fontweight": "bold" if bold else "normal",
+                "fontstyle": "italic" if italic else "normal",
+            }  # fmt: skip
+            for x, y, label in texts:
+                figure.add_artist(Text(x, y, label, transform=at, zorder=4, va="baseline", fontsize=SIZE, **font))
 
 
 def _find_font_cache() -> Path:
@@ -181,90 +177,6 @@ def _find_font_cache() -> Path:
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
     return folder if os.access(folder, os.W_OK) else leftovers.process_folder()
-
-
-def clean(raw: str, name: str, title: str, description: str, size: float) -> str:
-    """An SVG whose looks are presentation attributes, so that they hold under a policy without styles; its ids begin
-    with `name`, and it has words for those who do not see it.
-
-    Args:
-        size: Of the font, in units of its view box.
-    """
-    root = ElementTree.fromstring(raw)  # noqa: S314  drawn by matplotlib a moment ago
-    _simplify(root)
-    _own_ids(root, name)
-    root[:] = [inner for child in root for inner in _unwrap(child)]
-    for text in root.iter(f"{{{SVG}}}text"):
-        if text.get("font-size") == f"{size:g}":
-            del text.attrib["font-size"]
-    _, _, width, height = root.get("viewBox", "0 0 0 0").split()
-    root.attrib.pop("version", None)
-    root.attrib |= {
-        "width": width, "height": height, "role": "img", "aria-labelledby": f"{name}-title {name}-desc",
-        "stroke-linejoin": "round", "font-family": FONT, "font-size": f"{size:g}",
-    }  # fmt: skip
-    for at, (tag, content) in enumerate((("title", title), ("desc", description))):
-        words_ = ElementTree.Element(f"{{{SVG}}}{tag}", {"id": f"{name}-{tag}"})
-        words_.text = content
-        root.insert(at, words_)
-    ElementTree.register_namespace("", SVG)
-    ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
-    return ElementTree.tostring(root, encoding="unicode")
-
-
-def _simplify(root: ElementTree.Element) -> None:
-    """Without metadata and style elements, style rules as attributes, places to a tenth."""
-    for parent in root.iter():
-        for child in list(parent):
-            local = child.tag.rpartition("}")[2]
-            if local == "metadata" or (local == "style" and child.tag.startswith(f"{{{SVG}}}")):
-                parent.remove(child)
-    for element in root.iter():
-        for rule in element.attrib.pop("style", "").split(";"):
-            key, colon, value = rule.partition(":")
-            if colon:
-                _present(element, key.strip(), value.strip())
-        if re.fullmatch(r"rotate\(-?0[ ,].*\)", element.get("transform", "")):
-            del element.attrib["transform"]
-        for key, value in element.attrib.items():
-            element.set(key, _shorten_path(value) if key in ("d", "x", "y") else value)
-
-
-def _present(element: ElementTree.Element, key: str, value: str) -> None:
-    """One style rule as an attribute; what is the default, or the same for all, is left out."""
-    if (key, value) in (("stroke-linejoin", "miter"), ("stroke-linecap", "butt"), ("stroke-dashoffset", "0")):
-        return
-    if key != "font-family":
-        element.set(key, value.removesuffix("px") if key == "font-size" else value)
-
-
-def _shorten_path(value: str) -> str:
-    """Numbers of a path to a tenth, white space single."""
-    # `+ 0.0` makes 0 of a negative zero.
-    return " ".join(_LONG.sub(lambda found: f"{round(float(found[0]), 1) + 0.0:g}", value).split())
-
-
-def _own_ids(root: ElementTree.Element, name: str) -> None:
-    """Ids that nothing refers to go, the others get the chart's name."""
-    used = {value[1:] for element in root.iter() if (value := element.get(_XLINK, "")).startswith("#")}
-    for element in root.iter():
-        if (key := element.attrib.pop("id", None)) in used:
-            element.set("id", f"{name}-{key}")
-        if (target := element.get(_XLINK, "")).startswith("#"):
-            element.set(_XLINK, f"#{name}-{target[1:]}")
-
-
-def _unwrap(element: ElementTree.Element) -> list[ElementTree.Element]:
-    """What stands in groups that group nothing; the white space between elements goes."""
-    element.tail = None
-    if element.tag == f"{{{SVG}}}text":
-        return [element]
-    element.text = None
-    inside = [inner for child in element for inner in _unwrap(child)]
-    if element.tag == f"{{{SVG}}}g" and not element.attrib:
-        return inside
-    element[:] = inside
-    return [element]
 
 
 # --- a chart ----------------------------------------------------------------------------------------------------------

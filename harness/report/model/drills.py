@@ -81,13 +81,13 @@ class Layers:
 
 @dataclass(frozen=True)
 class LayerLine:
-    """A route, a layer or a place in it. Of each stage a word with its count, and why it cannot be inspected."""
+    """A route, a layer or a place in it."""
 
     layer: str
     place: str
     kind: str
-    looks: tuple[tuple[str, str, str], ...]
-    """Of each stage: the verdict or "" if there was no look, what is shown of it, the reason."""
+    looks: tuple[tuple[str, str], ...]
+    """Of each stage: what is shown of it, and why it cannot be inspected; both empty if there was no look."""
 
 
 @dataclass(frozen=True)
@@ -197,9 +197,9 @@ def _layers(results: Results) -> Iterator[Layers]:
 def _layer(row: LayerRow, stages: Sequence[LookStage]) -> LayerLine:
     looks = {look.stage: look for look in row.looks}
     verdicts = tuple(
-        (look.verdict, f"{look.seen} of {row.targets}" if stage == "before" else WORDS[look.verdict].format(look.seen),
+        (f"{look.seen} of {row.targets}" if stage == "before" else WORDS[look.verdict].format(look.seen),
          make_visible(look.reason, 200))
-        if (look := looks.get(stage)) else ("", "", "")
+        if (look := looks.get(stage)) else ("", "")
         for stage in stages
     )  # fmt: skip
     return LayerLine(make_visible(row.layer, 80), make_visible(row.place, 120), row.kind, verdicts)

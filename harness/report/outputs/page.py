@@ -8,14 +8,10 @@ its measure.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from harness import paths
 from harness.compare.rows import COLD
 from harness.model.cells import Cell
 from harness.model.regression import GateVerdict
@@ -26,46 +22,10 @@ from harness.report.model import board, contrasts, drills, evidence, needs, sect
 from harness.report.model.board import Board, Missing, list_missing
 from harness.report.model.evidence import DrillEvidence, StoryEvidence
 from harness.report.model.table import Number, ScoreboardCell
+from harness.report.outputs.template import fill_template
 from harness.report.text import points, verdict
 from harness.report.text.points import VerdictLine
 from harness.report.timeline.timelines import Timelines, group_cases
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
-
-# --- how pages are made: an environment that escapes everything, hashes that let styles and scripts through -----------
-
-
-def make_environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(paths.TEMPLATES),
-        autoescape=True,
-        # A name that is not there is an error, and no empty place on the page.
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["visible"] = words.make_visible
-    environment.filters["number"] = words.format_number
-    environment.filters["label"] = words.label
-    environment.globals["figure_of"] = sections.figure_of
-    environment.globals["plural"] = words.format_count
-    return environment
-
-
-def read_assets(names: Sequence[str]) -> str:
-    """Styles or scripts as one text."""
-    return "\n".join((paths.TEMPLATES / name).read_text("utf-8") for name in names)
-
-
-def digest(text: str) -> str:
-    """As a page's policy names it."""
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
 
 # --- where each claim leads -------------------------------------------------------------------------------------------
 
@@ -176,8 +136,6 @@ def write_page(results: Results, parts: Iterable[StoryEvidence | DrillEvidence] 
 
 
 def render(results: Results, seen: evidence.Evidence) -> str:
-    """Its policy names the hashes of its own style and script, so nothing else can style or run."""
-    style, script = read_assets(STYLES), read_assets(SCRIPTS)
     pools = list(sections.pools(results))
     names = table.list_rows(results)
     anchors = {cell.id: pool.anchor for pool in pools for cell in pool.cells}
@@ -188,77 +146,69 @@ def render(results: Results, seen: evidence.Evidence) -> str:
     answers = needs.answer(results, scoreboard)
     held = [table.list_cells(results, name) for name in names]
     definitions = {**results.definitions, **results.trust_definitions}
-    return (
-        make_environment()
-        .get_template("report.html.j2")
-        .render(
-            results=results,
-            style=style,
-            style_hash=digest(style),
-            script=script,
-            script_hash=digest(script),
-            started=_find_day(results),
-            faults=table.state_faults(results),
-            failing=results.beyond(),
-            gates=_group_gates(results),
-            demanded=board.collect_demands(results, scoreboard),
-            names=names,
-            shown={
-                name: table.show_name(results, name)
-                for name in {*names, *(cell.backend or COLD for cell in results.cells)}
-            },
-            model_inside=table.explain_model_inside(results),
-            groups={name: table.group(results, name) for name in names},
-            primary=ways.tell_primary(results),
-            in_bold=ways.explain_bold(results),
-            writes=ways.explain_writes(results),
-            played_reads=ways.list_reads(results),
-            explained_reads=ways.explain_reads(results),
-            ways_heads=sections.SUPPORT_HEADS,
-            supported=list(sections.list_supported(results)),
-            reads=ways.explain_range(results),
-            anchors=anchors,
-            chance=table.explain_chance(results),
-            cannot_say=points.explain_limits(results),
-            conditions=words.describe_conditions(results),
-            suite=table.describe_suite(results),
-            told_in_cells=sections.list_told_in_cells(results),
-            missing=board.list_missing(results),
-            lacking=board.explain_cells(scoreboard),
-            meaning=words.MEANING,
-            charts=charts.draw_charts(results, seen.samples),
-            levels=contrasts.list_levels(results, seen.samples),
-            sections=list(sections.sections(results, [anchors[cells[0].id] if cells else "cells" for cells in held])),
-            layers=list(sections.layers(seen.layers)),
-            contrasted=list(results.contrasts[0].measures) if results.contrasts else [],
-            contrasts=list(contrasts.list_contrasts(results)),
-            comparisons=[contrasts.describe(results, each) for each in results.comparisons],
-            claims=[
-                (each, contrasts.describe(results, each.comparison) if each.comparison else None)
-                for each in results.claims
-            ],
-            parted=contrasts.collect_splits(results),
-            changes=list(contrasts.list_changes(results)),
-            pools=pools,
-            told=seen.timelines,
-            supports=list(sections.supports(results)),
-            trust=drilled,
-            board=scoreboard,
-            failed=board.FAILED,
-            needs=answers,
-            choices=needs.list_choices(results, scoreboard, answers),
-            verdict=lines,
-            pieces=[split_claims(line, leads) for line in lines],
-            rests=[[contrasts.describe(results, each) for each in line.rests] for line in lines],
-            links=leads,
-            linked={*leads.values(), *(gate.cells[0] for gate in results.gates if gate.cells)},
-            means={name: each.formula for name, each in definitions.items()},
-            wrong={name: words.describe_fault(each) for name, each in results.trust_definitions.items()},
-            units={name: each.unit for name, each in definitions.items()},
-            cost=sections.show_costs(seen.costs, results.run.prices),
-            glossary=words.GLOSSARY,
-            arrow=sections.ARROW,
-        )
+    return fill_template(
+        "report.html.j2",
+        STYLES,
+        SCRIPTS,
+        results=results,
+        started=_find_day(results),
+        faults=table.state_faults(results),
+        failing=results.beyond(),
+        gates=_group_gates(results),
+        demanded=board.collect_demands(results, scoreboard),
+        names=names,
+        shown={
+            name: table.show_name(results, name) for name in {*names, *(cell.backend or COLD for cell in results.cells)}
+        },
+        model_inside=table.explain_model_inside(results),
+        groups={name: table.group(results, name) for name in names},
+        primary=ways.tell_primary(results),
+        in_bold=ways.explain_bold(results),
+        writes=ways.explain_writes(results),
+        played_reads=ways.list_reads(results),
+        explained_reads=ways.explain_reads(results),
+        ways_heads=sections.SUPPORT_HEADS,
+        supported=list(sections.list_supported(results)),
+        reads=ways.explain_range(results),
+        anchors=anchors,
+        chance=table.explain_chance(results),
+        cannot_say=points.explain_limits(results),
+        conditions=words.describe_conditions(results),
+        suite=table.describe_suite(results),
+        told_in_cells=sections.list_told_in_cells(results),
+        missing=board.list_missing(results),
+        lacking=board.explain_cells(scoreboard),
+        meaning=words.MEANING,
+        charts=charts.draw_charts(results, seen.samples),
+        levels=contrasts.list_levels(results, seen.samples),
+        sections=list(sections.sections(results, [anchors[cells[0].id] if cells else "cells" for cells in held])),
+        layers=list(sections.layers(seen.layers)),
+        contrasted=list(results.contrasts[0].measures) if results.contrasts else [],
+        contrasts=list(contrasts.list_contrasts(results)),
+        comparisons=[contrasts.describe(results, each) for each in results.comparisons],
+        claims=[
+            (each, contrasts.describe(results, each.comparison) if each.comparison else None) for each in results.claims
+        ],
+        parted=contrasts.collect_splits(results),
+        changes=list(contrasts.list_changes(results)),
+        pools=pools,
+        told=seen.timelines,
+        supports=list(sections.supports(results)),
+        trust=drilled,
+        board=scoreboard,
+        failed=board.FAILED,
+        needs=answers,
+        choices=needs.list_choices(results, scoreboard, answers),
+        verdict=lines,
+        pieces=[split_claims(line, leads) for line in lines],
+        rests=[[contrasts.describe(results, each) for each in line.rests] for line in lines],
+        links=leads,
+        linked={*leads.values(), *(gate.cells[0] for gate in results.gates if gate.cells)},
+        wrong={name: words.describe_fault(each) for name, each in results.trust_definitions.items()},
+        units={name: each.unit for name, each in definitions.items()},
+        cost=sections.show_costs(seen.costs, results.run.prices),
+        glossary=words.GLOSSARY,
+        arrow=sections.ARROW,
     )
 
 

@@ -241,8 +241,8 @@ def read_summary(made: Results) -> dict[tuple[str, str], tuple[str, str]]:
     return found
 
 
-ROW = re.compile(r'<tr[^>]*data-row="[^"]+"><th scope="row">([^<]+)(.*?)</tr>', re.DOTALL)
-CELL = re.compile(r'<td class="(\w+) [^"]*" data-head="([^"]+)"(.*?)</td>', re.DOTALL)
+ROW = re.compile(r'<tr[^>]*data-row="[^"]+"><th scope="row">([^<]+)(.*?)(?=<tr|</tbody>)', re.DOTALL)
+CELL = re.compile(r'<td class="(\w+) [^"]*" data-head="([^"]+)"(.*?)(?=<td|$)', re.DOTALL)
 NUMBER = re.compile(r'>(?:<span class="mark"[^>]*>[^<]*</span>)?([^<>]+)</(?:a|span)>')
 
 

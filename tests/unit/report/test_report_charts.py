@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -22,6 +22,8 @@ from harness.model.results import Results
 from harness.report.charts import Chart, draw_charts, policies
 from harness.report.charts.chart import SIZE, WIDTH, Scale, Sheet, parse_counts, shorten_name
 from tests.support.chart_results import SVG, changed, draw, full, texts
+
+TEXT, USE = f"{SVG}text", f"{SVG}use"
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +40,16 @@ def results(plain: Results) -> Results:
 @pytest.fixture(scope="module")
 def drawn(results: Results, folder: Folder) -> dict[str, Chart]:
     return draw(results, folder)
+
+
+def inherit(
+    element: ElementTree.Element, above: Mapping[str, str] | None = None
+) -> Iterator[tuple[ElementTree.Element, dict[str, str]]]:
+    """Every element with its attributes and those of what it stands in."""
+    look = {**(above or {}), **element.attrib}
+    yield element, look
+    for child in element:
+        yield from inherit(child, look)
 
 
 # --- the SVG ----------------------------------------------------------------------------------------------------------
@@ -73,10 +85,12 @@ def test_nothing_is_drawn_outside_of_the_sheet_or_too_small_for_a_phone(drawn: M
         height = float(root.get("height", "0"))
         assert root.get("font-size") == str(SIZE) and 'font-size="' not in chart.svg.partition(">")[2]
         assert SIZE * 330 / WIDTH >= 9
-        for each in root.iter(f"{SVG}text"):
+        for each, look in inherit(root):
+            if each.tag != TEXT:
+                continue
             wide = 0.5 * SIZE * len(each.text or "")  # what most letters are at most, on average
             x, y = float(each.get("x", "nan")), float(each.get("y", "nan"))
-            left = x - {"start": 0.0, "middle": wide / 2, "end": wide}[each.get("text-anchor", "start")]
+            left = x - {"start": 0.0, "middle": wide / 2, "end": wide}[look.get("text-anchor", "start")]
             assert left >= -1 and left + wide <= WIDTH + 1 and SIZE / 2 < y < height, each.text
 
 
@@ -87,10 +101,11 @@ def test_colours_of_words_have_contrast_and_those_of_marks_enough(drawn: Mapping
         return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05)
 
     for chart in drawn.values():
-        for each in ElementTree.fromstring(chart.svg).iter():
-            colour = each.get("fill", "") if each.tag == f"{SVG}text" else each.get("stroke", "")
-            if colour.startswith("#") and (each.tag == f"{SVG}text" or each.tag == f"{SVG}use"):
-                assert contrast(colour) >= (4.5 if each.tag == f"{SVG}text" else 3), colour
+        for each, look in inherit(ElementTree.fromstring(chart.svg)):
+            if each.tag not in (TEXT, USE):
+                continue
+            colour = look["fill" if each.tag == TEXT else "stroke"]
+            assert contrast(colour) >= (4.5 if each.tag == TEXT else 3), colour
 
 
 @pytest.mark.slow

@@ -176,8 +176,8 @@ def test_layers_stand_side_by_side(told: Transcript, tmp_path: Path) -> None:
     shown = collected(results(told, {}, tmp_path, layers=rows), told)
     (layers,) = shown.layers
     assert layers.stages == ("before", "closed", "compacted")
-    assert [text for _, text, _ in layers.rows[0].looks] == ["3 of 3", "", ""]
-    assert [text for _, text, _ in layers.rows[1].looks] == ["3 of 3", "\u25b2 2 left", "gone"]
+    assert [text for text, _ in layers.rows[0].looks] == ["3 of 3", "", ""]
+    assert [text for text, _ in layers.rows[1].looks] == ["3 of 3", "\u25b2 2 left", "gone"]
 
 
 @pytest.mark.slow
