@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from harness import paths
@@ -56,7 +56,8 @@ class Reuse:
         self._cache, self._settings, self._fresh = kept, settings, fresh
         self._player, self._is_repeatable = player, repeatable or is_repeatable
         self._keys: dict[str, str | None] = {}
-        self._modules: dict[str, str] = {}
+        # once a run, which puts many backends to a few drills
+        self._digest_module, self._digest_drill = cache(sources.digest_module), cache(sources.digest_drill)
 
     def find(self, trials: Iterable[Trial | DrillTrial]) -> dict[str, date]:
         """Trials that have an entry: the id -> the day on which it was played."""
@@ -108,7 +109,10 @@ class Reuse:
         older = self._digest_adapter(settings.playables[release]) if release else ""
         if adapter is None or older is None:
             return None
-        return digest([self._common, self._digest_drill(trial), compute_identity(trial, settings), adapter, older])
+        # what plays a drill beside the code that all trials have in common; nothing else of a story
+        module = drills.ALL[trial.drill].play.__module__ if isinstance(trial, DrillTrial) else ""
+        drill = self._digest_drill(module) if module else ""
+        return digest([self._common, drill, compute_identity(trial, settings), adapter, older])
 
     @cached_property
     def _common(self) -> str | None:
@@ -140,18 +144,12 @@ class Reuse:
         if any(_hides(place) for place in places):
             return None
         if top in sources.OURS:
-            if module not in self._modules:
-                self._modules[module] = sources.digest_module(module)
             beside = sorted(each.name for place in places if place.is_dir() for each in place.iterdir())
-            return digest([beside, self._modules[module]])
+            return digest([beside, self._digest_module(module)])
         if any((place / name).exists() for place in places for name in (top, f"{top}.py")):
             # an adapter of somebody's own may import any of ours
             return self._lent and digest([self._lent, sources.digest_files(sources.list_sources("adapters"))])
         return None
-
-    def _digest_drill(self, trial: Trial | DrillTrial) -> str:
-        """What plays a drill beside the code that all trials have in common; nothing else of a story."""
-        return sources.digest_drill(drills.ALL[trial.drill].play.__module__) if isinstance(trial, DrillTrial) else ""
 
     def _is_wanted(self, trial: Trial | DrillTrial, path: Path, folder: Folder) -> bool:
         """Whether a log is that of this trial, with the identity that our own plan gives it, and may be repeated."""

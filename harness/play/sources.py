@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import cache
 from importlib.metadata import distributions
 from importlib.util import resolve_name
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +79,10 @@ def digest_installed(places: tuple[str, ...] | None = None) -> str | None:
     """
     told = set[tuple[str, str, str]]()
     for each in distributions() if places is None else distributions(path=list(places)):
+        # parsed each time that anything of it is asked for
+        metadata = each.metadata
         # its sources are digested by `digest_code`
-        if each.name == "coldwarm":
+        if metadata["Name"] == "coldwarm":
             continue
         # PEP 610 marks what is installed in place so; its RECORD lists none of the modules
         if '"editable"' in (each.read_text("direct_url.json") or ""):
@@ -87,7 +90,7 @@ def digest_installed(places: tuple[str, ...] | None = None) -> str | None:
         record = (each.read_text("RECORD") or "").splitlines()
         # scripts name the folder of the environment, and .dist-info who installed it: neither is code of the package
         inside = sorted(line for line in record if not line.startswith("../") and ".dist-info/" not in line)
-        told.add((each.name, each.version, digest(inside)))
+        told.add((metadata["Name"], metadata["Version"], digest(inside)))
     return digest(sorted(told))
 
 
@@ -102,11 +105,13 @@ def find_imported(name: str, room: str = "") -> tuple[Path, ...]:
     Args:
         room: The folder of those that are looked for and through; all of ours unless said.
     """
-    found, waiting = set[Path](), [name]
+    found, seen, waiting = set[Path](), set[str](), [name]
     while waiting:
-        module = waiting.pop()
-        for file in _find_files(module):
-            if file not in found and file.is_relative_to(paths.ROOT / room):
+        # the packages around a module are imported before it
+        new = {*accumulate(waiting.pop().split("."), "{}.{}".format)} - seen
+        seen |= new
+        for file in (file for module in new for file in _find_files(module)):
+            if file.is_relative_to(paths.ROOT / room):
                 found.add(file)
                 package = ".".join(file.relative_to(paths.ROOT).parent.parts)
                 waiting += _list_imports(package, file.read_bytes())
@@ -114,12 +119,11 @@ def find_imported(name: str, room: str = "") -> tuple[Path, ...]:
 
 
 def _find_files(module: str) -> Iterator[Path]:
-    """A module's file, and those of the packages around it, which are imported before it."""
+    """The file of a module or package; none if it is not ours."""
     parts = module.split(".")
     if parts[0] in OURS:
-        for depth in range(1, len(parts) + 1):
-            place = paths.ROOT.joinpath(*parts[:depth])
-            yield from filter(Path.is_file, (place / "__init__.py", place.with_suffix(".py")))
+        place = paths.ROOT.joinpath(*parts)
+        yield from filter(Path.is_file, (place / "__init__.py", place.with_suffix(".py")))
 
 
 @cache

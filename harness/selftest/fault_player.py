@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from datetime import date
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -172,14 +172,20 @@ def describe(name: str, reference: str, way: str = "") -> Playable:
         way: The module of the way in which is written to it, if that is a faulty one: it is part of its source.
     """
     made = local.make_playable(reference)
-    source = sources.digest_module(reference.partition(":")[0])
-    source = digest([source, sources.digest_module(way)]) if way else source
+    source = _digest_module(reference.partition(":")[0])
+    source = digest([source, _digest_module(way)]) if way else source
     return replace(
         made,
         entry=AdapterEntry(name, reference, control=False),
         backend=made.backend.model_copy(update={"name": name}),
         source=source,
     )
+
+
+@cache
+def _digest_module(name: str) -> str:
+    """Once a process: hundreds of faults stand in some fifty modules."""
+    return sources.digest_module(name)
 
 
 def load_story(cache: Path, name: str = SCENARIO) -> Story:
