@@ -128,6 +128,7 @@ def mentions(text: str, name: str | None) -> bool:
     return name is not None and _name_pattern(name).search(text) is not None
 
 
+@lru_cache(4096)
 def rename(text: str, here: Scope, there: Scope) -> str:
     """A text about one place as if it were about another one."""
     for part in ("repo", "org", "branch", "user"):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import cache, partial
 from itertools import count
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -133,7 +134,8 @@ class _Maker:
         self._scenario, self._repo, self._classifier, self._draw = scenario, repo, classifier, draw
         self._patterns = list(_list_patterns(scenario))
         self._donors = donors.list_strangers(scenario)
-        self._topics = donors.list_topics(scenario)
+        # a sentence is drawn again and again
+        self._is_related = cache(partial(donors.is_related, about=donors.list_topics(scenario)))
         self._lures = list_lures(scenario)
         self._outside = frozenset(fact.id for fact in self._lures)
         self._seen = {fact.phrase(step.stratum).text for fact, step in _list_learnt(scenario)}
@@ -213,10 +215,12 @@ class _Maker:
             here = self._tell(text, donor, pattern.scope)
             if here in self._seen:
                 here = self._tell(donors.vary(text, donor.fact, self._draw), donor, pattern.scope)
-            if not here or here in self._seen or not self._allows(here, None):
+            if not here or here in self._seen:
                 continue
             named = donors.mentions(here, pattern.scope.repo) == pattern.named or tries >= 3 * PATIENCE
-            if named and (list_marks(here) == pattern.marks or tries >= PATIENCE):
+            marked = list_marks(here) == pattern.marks or tries >= PATIENCE
+            # read last, as that takes longest
+            if named and marked and self._allows(here, None):
                 self._seen.add(here)
                 return here, donor.story
         raise AssertionError("endless")
@@ -224,7 +228,7 @@ class _Maker:
     def _tell(self, text: str, donor: Donor, place: Scope) -> str:
         """The sentence as it is told here; empty if it would speak of a topic of the story as if it held here."""
         said = donors.split_words(text)
-        if not donors.is_related(said, self._topics):
+        if not self._is_related(said):
             return donors.rename(text, donor.home, place)
         elsewhere = donors.mentions(text, donor.home.repo)
         return text if elsewhere and self._draw.random() < LOOK_ALIKE else ""

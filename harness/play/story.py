@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -33,6 +33,7 @@ class Story:
         self._explorer = explorer
         self._noises: dict[tuple[int, int, Feed], Noise] = {}
         self._salted: dict[int, Story] = {}
+        self._classifiers: dict[tuple[tuple[str, str], ...], Classifier] = {}
         # trials of one story are played in several threads, and the noise is drawn by one of them
         self._lock = threading.Lock()
 
@@ -44,6 +45,14 @@ class Story:
     def classifier(self) -> Classifier:
         """Knows no trial's canaries."""
         return Classifier(self.scenario)
+
+    def find_classifier(self, canaries: Mapping[str, str]) -> Classifier:
+        """One for all trials with these canaries, until `let_go`: they read the same files and memories."""
+        key = tuple(canaries.items())
+        with self._lock:
+            if key not in self._classifiers:
+                self._classifiers[key] = Classifier(self.scenario, canaries)
+            return self._classifiers[key]
 
     @cached_property
     def explorer(self) -> Explorer:
@@ -80,4 +89,5 @@ class Story:
         """Lets go of the noise of the story, once its last trial has ended: 100,000 memories take 240 MB."""
         with self._lock:
             self._noises.clear()
+            self._classifiers.clear()
             self._salted.clear()

@@ -74,7 +74,7 @@ class Stopped(BaseException):  # not an error, and for nobody else to handle: th
 
 def _find_story(trial: Trial, environment: Environment) -> Path:
     part = _make_part(trial, environment.settings)
-    classifier = Classifier(part.scenario, part.canaries)
+    classifier = environment.settings.find_story(trial).find_classifier(part.canaries)
     with (
         environment.place(trial.id, LOGS) as (path, folder),
         _open_home(part, environment, classifier, folder) as (host, meter),

@@ -189,6 +189,15 @@ def test_the_second_trial_of_a_story_draws_no_noise(
     assert len(drawn) == 1
 
 
+def test_trials_with_the_same_canaries_share_a_classifier_until_the_story_has_ended(story: Story) -> None:
+    fresh = Story(story.scenario, story.repo)
+    one = fresh.find_classifier({"a-fact": "a-canary"})
+    assert fresh.find_classifier({"a-fact": "a-canary"}) is one
+    assert fresh.find_classifier({"a-fact": "another"}) is not one
+    fresh.let_go()
+    assert fresh.find_classifier({"a-fact": "a-canary"}) is not one
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("backend", "asks"), [("notes", False), ("vector_file", True)])
 def test_many_memories_are_embedded_for_who_asks_only(
