@@ -89,11 +89,12 @@ def _read_family(leader: int) -> dict[int, int]:
     """The processes of a session and all that they have started -> ticks that each, and its children that have ended,
     took of a processor."""
     spent, parents, ours = dict[int, int](), dict[int, int](), {leader}
-    for file in Path("/proc").glob("[0-9]*/stat"):
+    with os.scandir("/proc") as entries:
+        pids = [int(each.name) for each in entries if each.name.isdecimal()]
+    for pid in pids:
         with suppress(OSError, ValueError, IndexError):  # it may end at any moment
             # the name of a program stands in brackets, and may hold brackets and blanks itself
-            told = file.read_text(errors="replace").rpartition(")")[2].split()
-            pid = int(file.parent.name)
+            told = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split(None, 15)
             # of proc(5), counted from the state on: 1 the parent, 3 the session, 11 to 14 its ticks and its children's
             spent[pid], parents[pid] = sum(map(int, told[11:15])), int(told[1])
             if int(told[3]) == leader:
