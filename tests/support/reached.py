@@ -65,10 +65,15 @@ class Checkout:
         if any(each.startswith("harness/report/") for each in imported) and not lies_in("harness/report", apart):
             words.add("reports/templates")
         beside = [""] if _ALL in words else [each for each in words if each.partition("/")[0] in self._beside]
-        kept = (*ALWAYS, *beside, *([GOLDEN] if any("golden" in word.split("/") for word in words) else []))
+        kept = (*beside, *([GOLDEN] if any("golden" in word.split("/") for word in words) else []))
         able = [file for file in self.files if file == test or not lies_in(file, apart)]
         rooms = {_find_room(each) for each in imported}
-        return [file for file in able if file in imported or lies_in(file, kept) or _is_data(file, rooms)]
+        sure = imported | self._always
+        return [file for file in able if file in sure or lies_in(file, kept) or _is_data(file, rooms)]
+
+    @cached_property
+    def _always(self) -> frozenset[str]:
+        return frozenset(file for file in self.files if lies_in(file, ALWAYS))
 
     @cached_property
     def _beside(self) -> frozenset[str]:
