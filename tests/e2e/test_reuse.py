@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 STORE = "from adapters.notes import Notes\n\n\nclass Own(Notes):\n    name = 'own'\n"
 ASKED = (
     "-b", "own_store:Own", "-b", "notes", "-s", "forgotten-runbook", "-n", "0", "--write", "append",
-    "-d", "isolation", "--drill-size", "60",
+    "-d", "poison", "--drill-size", "60",
 )  # fmt: skip
 OURS, ALL = 2, 8
 """Trials and drills of the one adapter, and of the run: cold, two with gold, two stores, and three drills."""
