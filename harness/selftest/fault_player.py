@@ -96,7 +96,7 @@ class FaultPlayer:
         self._reuse = None
         if kept is not None:
             # part of each key: an edit of this module plays faults anew, and no run takes such a play for its own
-            player = sources.digest_module(__name__)
+            player = _digest_module(__name__)
             self._reuse = Reuse(kept, self._settings, fresh=fresh, player=player, repeatable=is_repeatable)
 
     @cached_property
