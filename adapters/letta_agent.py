@@ -8,7 +8,7 @@ begun by a reset: of an earlier one the agent is shown what it kept.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, ClassVar, Self
 
@@ -45,31 +45,31 @@ def read_lines(blocks: Iterable[Any]) -> dict[str, str]:
     return {name_line(block.id, line): line for block in blocks for line in block.value.split("\n") if line.strip()}
 
 
+def read_hits(agents: Iterable[tuple[Scope, Any]]) -> list[Hit]:
+    return [Hit(*each, scope=scope) for scope, agent in agents for each in read_lines(agent.blocks).items()]
+
+
 class AgentMemory(Store):
     def __init__(self, sdk: Any, space: Space, model: str) -> None:
         super().__init__(sdk, space)
         self._model, self._used = model, Usage()
 
-    def _list_agents(self, wanted: Callable[[Scope], bool]) -> list[tuple[Scope, Any]]:
+    def _list_tagged(self, tag: str) -> list[tuple[Scope, Any]]:
         """With their blocks. A race between two processes gives a scope two agents."""
         rows = self.paged(
-            lambda last: (
-                self.client.agents.list(tags=[self.prefix], include=["agent.blocks"], limit=PAGE, after=last).items
-            )
+            lambda last: self.client.agents.list(tags=[tag], include=["agent.blocks"], limit=PAGE, after=last).items
         )
-        found = [(scope_of(row.metadata["scope"]), row) for row in rows]
-        return [(scope, row) for scope, row in found if wanted(scope)]
+        return [(scope_of(row.metadata["scope"]), row) for row in rows]
 
-    def _read(self, wanted: Callable[[Scope], bool]) -> list[Hit]:
-        return [
-            Hit(name, line, scope=scope)
-            for scope, agent in self._list_agents(wanted)
-            for name, line in read_lines(agent.blocks).items()
-        ]
+    def _list_of(self, scope: Scope) -> list[tuple[Scope, Any]]:
+        return self._list_tagged(self.prefix + archive_name(scope))
+
+    def _list_applying(self, place: Scope) -> list[tuple[Scope, Any]]:
+        return [(scope, row) for scope, row in self._list_tagged(self.prefix) if applies(scope, place)]
 
     def _create(self, scope: Scope) -> Any:
         return self.client.agents.create(
-            tags=[self.prefix],
+            tags=[self.prefix, self.prefix + archive_name(scope)],
             metadata={"scope": archive_name(scope)},
             memory_blocks=[{"label": label, "value": ""} for label in LABELS],
             llm_config={
@@ -89,7 +89,7 @@ class AgentMemory(Store):
 
     def _tell(self, scope: Scope, turns: Sequence[str]) -> Ack:
         """The ids of the lines that are new."""
-        agent = next((row for _, row in self._list_agents(lambda held: held == scope)), None) or self._create(scope)
+        agent = next((row for _, row in self._list_of(scope)), None) or self._create(scope)
         self.client.agents.messages.reset(agent.id)
         for turn in turns:
             self._take_turn(agent.id, turn)
@@ -108,10 +108,10 @@ class AgentMemory(Store):
             raise RuntimeError(f"the agent's turn ended with {reason}, not with {ANSWERED}")
 
     def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
-        return self._read(lambda held: applies(held, scope))
+        return read_hits(self._list_applying(scope))
 
     def entries(self, scope: Scope) -> list[Hit]:
-        return self._read(lambda held: held == scope)
+        return read_hits(self._list_of(scope))
 
     def get(self, scope: Scope, memory_id: str) -> Hit | None:
         return next((hit for hit in self.recall("", scope, 0, "") if hit.memory_id == memory_id), None)
@@ -120,7 +120,7 @@ class AgentMemory(Store):
         return [self._cut(scope, name) for name in memory_ids]
 
     def _cut(self, scope: Scope, memory_id: str) -> bool:
-        for _, agent in self._list_agents(lambda held: applies(held, scope)):
+        for _, agent in self._list_applying(scope):
             for block in agent.blocks:
                 lines = block.value.split("\n")
                 kept = [line for line in lines if name_line(block.id, line) != memory_id]
@@ -130,7 +130,7 @@ class AgentMemory(Store):
         return False
 
     def forget_scope(self, scope: Scope) -> None:
-        for _, agent in self._list_agents(lambda held: held == scope):
+        for _, agent in self._list_of(scope):
             self.client.agents.delete(agent.id)
             # an agent leaves its blocks behind
             for block in agent.blocks:

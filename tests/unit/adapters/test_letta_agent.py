@@ -61,7 +61,7 @@ class FakeLetta:
         self.writes, self.stop_reason = [*writes], stop_reason
         self.rows, self.done = list[Any](), list[str]()
         self.agents = SimpleNamespace(
-            list=lambda **_: SimpleNamespace(items=deepcopy(self.rows)),
+            list=lambda tags, **_: SimpleNamespace(items=deepcopy([row for row in self.rows if {*tags} & {*row.tags}])),
             create=self.create,
             retrieve=lambda agent_id, **_: deepcopy(self.find(agent_id)),
             messages=SimpleNamespace(reset=lambda _: self.done.append("reset"), create=self.answer),
@@ -74,10 +74,10 @@ class FakeLetta:
     def get(self, *_: Any, **__: Any) -> dict[str, str]:
         return {"version": SERVER}
 
-    def create(self, *, metadata: dict[str, str], **_: Any) -> Any:
+    def create(self, *, metadata: dict[str, str], tags: list[str], **_: Any) -> Any:
         number = len(self.rows)
         blocks = [SimpleNamespace(id=f"block-{number}-{label}", value="") for label in LABELS]
-        self.rows.append(SimpleNamespace(id=f"agent-{number}", metadata=metadata, blocks=blocks))
+        self.rows.append(SimpleNamespace(id=f"agent-{number}", metadata=metadata, tags=tags, blocks=blocks))
         return deepcopy(self.rows[-1])
 
     def find(self, agent_id: str) -> Any:
