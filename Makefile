@@ -249,13 +249,15 @@ bench-local-model: $(LOCAL)/.ready
 
 # What docs/scenarios.md says of a model inside, from the recorded answers of the model that it names, which also decides in
 # the second run. Recorded with --chat model --record FOLDER --call-seconds 3000, from a server as benchmarks/local_server.py
-# with a context of 12,288 tokens.
+# with a context of 12,288 tokens. Letta's agent is among the rows where its server is installed (make letta) or runs.
 NATIVE := qwen2.5-coder-1.5b-instruct
+comma := ,
 bench-native: BENCH = --jobs 2
 bench-native: CELLS = --suite deep -s stale-deploy-rule --feed native --write append -n 0 -d none --chat .cache/native/chats \
-  -b none -b mem0,infer=true,model=$(NATIVE) -b langmem@0.0.30,model=$(NATIVE) -b chroma -b bm25 -b vector_file -b notes $(BENCH)
+  -b none -b mem0,infer=true,model=$(NATIVE) -b langmem@0.0.30,model=$(NATIVE) -b chroma -b bm25 -b vector_file -b notes \
+  $(if $(LETTA_ROW),-b letta_agent$(comma)model=$(NATIVE)) $(BENCH)
 bench-native: .venv/.ready
-	@echo "replaying what a small chat model made of one story's sessions inside Mem0 and LangMem, and what it decided (a minute or two)"
+	@echo "replaying what a small chat model made of one story's sessions inside Mem0, LangMem and Letta's agent, and what it decided (a minute or two)"
 	@rm -rf .cache/native && mkdir -p .cache/native/chats
 	@tar -xJf fixtures/chat/native.tar.xz -C .cache/native/chats
 	@$(BIN)/coldwarm run $(CELLS) --out .cache/native/scripted

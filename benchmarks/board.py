@@ -30,6 +30,8 @@ from harness.report.model.table import MEANING, SHAPES, ScoreboardCell
 
 REPORTS = paths.ROOT / "reports"
 BOARD, SAMPLE = REPORTS / "board.tar.xz", REPORTS / "sample.tar.xz"
+NATIVE = REPORTS / "native.tar.xz"
+"""A run of `make bench-native`: sessions captured by each backend itself; models inside answer from recordings."""
 CLAIMS = REPORTS / "claims.toml"
 MADE = FOLDER / "board.json"
 README = paths.ROOT / "README.md"
@@ -151,7 +153,9 @@ def write_readme(made: Summary) -> str:
     """The block of README: the rows that are asked for first."""
     heads = ["Backend", "Right decisions", "Acted on stale", "Answers recalled", "Tokens a job done", "What failed"]
     page = made["run"].removesuffix(pack.SUFFIX) + "/report.html"
-    return _join([f"{made['told']} From [{made['run']}]({page}).", "", *write_table(heads, made["first"])])
+    native = f"[Sessions in, with a small model inside]({NATIVE.parent.name}/native/report.html)"
+    told = f"{made['told']} From [{made['run']}]({page}). {native}: what is captured, and where decisions are lost."
+    return _join([told, "", *write_table(heads, made["first"])])
 
 
 def _join(lines: Iterable[str]) -> str:
@@ -170,7 +174,8 @@ def replace_block(document: Path, block: str) -> None:
 
 def report(run: Path) -> Results:
     """Scores a packed run, and writes its page beside it; a run that was not complete says so, and is shown."""
-    claims = None if run.name == SAMPLE.name else CLAIMS  # the sample tests nothing: it shows what a report is
+    # the others test nothing: they show what a report is, and what one recording held
+    claims = CLAIMS if run.name == BOARD.name else None
     out, jobs = common.find_report_folder(run), os.cpu_count() or 1
     common.report_run(common.open_run(run), out=out, quiet=True, jobs=jobs, claims=claims)
     assert out
@@ -183,6 +188,7 @@ def main() -> None:
         pack.pack(run, BOARD)
         run = BOARD
     made = summarize(run, report(run))
+    report(NATIVE)
     MADE.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", "utf-8")
     replace_block(README, write_readme(made))
 

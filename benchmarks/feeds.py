@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import get_args
 
-from benchmarks.results.__main__ import Table
+from benchmarks.results.__main__ import Table, write_table
 from harness.log.folder import Folder
 from harness.metrics import DEFINITIONS
 from harness.metrics.losses import STAGES
@@ -28,6 +28,11 @@ FEEDS: Sequence[Feed] = get_args(Feed)
 LOST = tuple(f"lost_{stage.name}" for stage in STAGES)
 READS: Sequence[ReadPolicy] = ("trusting", "newest")
 COLUMNS = ("right", "right, newest", "acted on stale", "recalled", "tokens a question")
+SHOWN = (
+    "row", "facts captured", "tokens of a model inside", "right", "right, decided by the model", "not captured",
+    "captured without its scope", "not retrieved",
+)  # fmt: skip
+"""What docs/scenarios.md shows of the table of captures; at no other stage a decision was lost."""
 CAPTURED = ("capture_kept", "capture_split", "capture_merged", "capture_invented", "capture_stale")
 
 
@@ -99,6 +104,14 @@ def tabulate_captured(results: Results, decided: Results) -> Table:
             for name in results.backends
         ],
     }
+
+
+def show_captured(table: Table) -> list[str]:
+    """The table of captures as docs/scenarios.md has it, rows by the names of their backends."""
+    places = [table["columns"].index(name) for name in SHOWN]
+    return list(
+        write_table(SHOWN, [[row[0].partition("+")[0], *(row[at] for at in places[1:])] for row in table["rows"]])
+    )
 
 
 def describe(told: Results, title: str, noise: int = 100) -> Table:

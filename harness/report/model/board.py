@@ -203,7 +203,7 @@ def _list_marks(results: Results, key: str) -> Iterator[str]:
     if not own.backend.supports("forget_scope"):
         yield "cannot be emptied in one call"
     if own.backend.supports("extracts") and results.run.conditions.chat:
-        yield f"model inside: {words.make_visible(results.run.conditions.chat, 40)}"
+        yield f"model inside: {words.make_visible(results.run.conditions.chat, 80)}"
 
 
 def _tell_equals(results: Results) -> Iterator[str]:
