@@ -1,0 +1,55 @@
+"""What docs/scenarios.md tells of the three feeds is what their tables of results hold."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from benchmarks.feeds import FEEDS
+from harness import paths
+
+Rows = dict[tuple[str, ...], dict[str, str]]
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    """In one line."""
+    return " ".join((paths.ROOT / "docs" / "scenarios.md").read_text("utf-8").split())
+
+
+def read_rows(name: str, keys: int) -> tuple[str, Rows]:
+    """The version of the suite, and the rows of a table by their first cells."""
+    table = json.loads((paths.ROOT / "benchmarks" / "results" / f"{name}.json").read_text("utf-8"))
+    found = re.search(r"suite (deep-\d+)", table["conditions"])
+    assert found
+    return found[1], {tuple(row[:keys]): dict(zip(table["columns"], row, strict=True)) for row in table["rows"]}
+
+
+def count(cell: str) -> str:
+    return cell.partition(" of ")[0]
+
+
+def test_right_decisions_and_tokens_of_each_feed_are_those_of_the_table(page: str) -> None:
+    version, rows = read_rows("deep_feeds", 2)
+    chroma, notes = ([count(rows[name, feed]["right"]) for feed in FEEDS] for name in ("chroma", "notes"))
+    of = rows["chroma", "facts"]["right"].partition(" of ")[2]
+    assert (
+        f"took {chroma[0]}, {chroma[1]} and {chroma[2]} of {of} decisions right with Chroma, "
+        f"{notes[0]}, {notes[1]} and {notes[2]} with a notes file, "
+        f"and {count(rows['cold', 'facts']['right'])} without memory (version {version}, noise 100, append)"
+    ) in page
+    facts, sessions = (rows["chroma", feed]["tokens a question"] for feed in ("facts", "sessions"))
+    assert f"A question costs Chroma {facts} tokens with facts, {sessions} with transcripts." in page
+
+
+def test_where_chroma_loses_decisions_is_told_as_in_the_table(page: str) -> None:
+    _, rows = read_rows("deep_losses", 3)
+    lost = [rows["chroma", feed, "trusting"] for feed in ("facts", "sessions")]
+    missed, unused = ([count(row[name]) for row in lost] for name in ("not retrieved", "retrieved and not used"))
+    of = lost[0]["right"].partition(" of ")[2]
+    assert (
+        f"with facts, Chroma did not return {missed[0]} of {of} answers, and the trusting reader took another note for "
+        f"{unused[0]}; with `sessions`, {missed[1]} and {unused[1]}."
+    ) in page
