@@ -26,6 +26,7 @@ from harness.model.results import Conditions
 from harness.model.trial import Model, ReadPolicy, WritePolicy
 from harness.regress.baseline import DEFINITIONS, RegressError
 from harness.regress.policies import Policies
+from harness.repo.traces import split_lines
 
 EVERY = "*"
 COUNT = re.compile(r"^(\d+) of ([1-9]\d*)$")
@@ -160,7 +161,7 @@ def _find_headers(text: str, gates: int) -> Iterator[int]:
 
     tomllib tells no lines. What does not parse up to a line is inside a text of several lines.
     """
-    rows = _split_lines(text)
+    rows = split_lines(text)
     known = 0
     for number, row in enumerate(rows, 1):
         # no other line begins a gate, and to parse up to each one would take the square of the file
@@ -175,14 +176,9 @@ def _find_headers(text: str, gates: int) -> Iterator[int]:
     yield from [1] * (gates - known)  # written in one line each
 
 
-def _split_lines(text: str) -> list[str]:
-    # not splitlines(): TOML ends no line at U+2028 or U+0085, which may stand in a name
-    return text.replace("\r\n", "\n").split("\n")
-
-
 def _find_line(text: str, key: str, after: int = 1) -> int:
     """The line of a key at or after a line, else that line."""
-    rows = enumerate(_split_lines(text)[after - 1 :], after)
+    rows = enumerate(split_lines(text)[after - 1 :], after)
     at_start = re.compile(rf"\s*\[*\s*[\"']?{re.escape(key)}[\"']?\s*[.=\]]")
     return next((number for number, row in rows if at_start.match(row)), after)
 
