@@ -249,7 +249,8 @@ bench-local-model: $(LOCAL)/.ready
 
 # What docs/scenarios.md says of a model inside, from the recorded answers of the model that it names, which also decides in
 # the second run. Recorded with --chat model --record FOLDER --call-seconds 3000, from a server as benchmarks/local_server.py
-# with a context of 12,288 tokens. Letta's agent is among the rows where its server is installed (make letta) or runs.
+# with a context of 12,288 tokens, for Letta's agent 28,672, which is among the rows where its server is installed (make letta)
+# or runs.
 NATIVE := qwen2.5-coder-1.5b-instruct
 comma := ,
 bench-native: BENCH = --jobs 2
