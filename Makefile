@@ -258,7 +258,7 @@ bench-native: CELLS = --suite deep -s stale-deploy-rule --feed native --write ap
   -b none -b mem0,infer=true,model=$(NATIVE) -b langmem@0.0.30,model=$(NATIVE) -b chroma -b bm25 -b vector_file -b notes \
   $(if $(LETTA_ROW),-b letta_agent$(comma)model=$(NATIVE)) $(BENCH)
 bench-native: .venv/.ready
-	@echo "replaying what a small chat model made of one story's sessions inside Mem0, LangMem and Letta's agent, and what it decided (a minute or two)"
+	@echo "replaying what a small chat model made of one story's sessions inside Mem0, LangMem and Letta's agent, and what it decided (two to four minutes)"
 	@rm -rf .cache/native && mkdir -p .cache/native/chats
 	@tar -xJf fixtures/chat/native.tar.xz -C .cache/native/chats
 	@$(BIN)/coldwarm run $(CELLS) --out .cache/native/scripted

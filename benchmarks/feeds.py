@@ -32,7 +32,7 @@ SHOWN = (
     "row", "facts captured", "tokens of a model inside", "right", "right, decided by the model", "not captured",
     "captured without its scope", "not retrieved",
 )  # fmt: skip
-"""What docs/scenarios.md shows of the table of captures; at no other stage a decision was lost."""
+"""What docs/scenarios.md shows of the table of captures; no decision was lost at another stage."""
 CAPTURED = ("capture_kept", "capture_split", "capture_merged", "capture_invented", "capture_stale")
 
 
