@@ -17,7 +17,7 @@ MODEL = "qwen2.5-coder-1.5b-instruct"
 TABLE = paths.ROOT / "benchmarks" / "results" / "native_model.json"
 RECORDED = paths.FIXTURES.parent / "chat" / "native.tar.xz"
 NO_ENVIRONMENT = "no environment can be made"
-NO_SERVER = "letta needs its server"
+NO_SERVER = "is not installed: make letta installs it"
 
 
 @PLAYED
