@@ -13,7 +13,8 @@ from harness.selftest.planted.base import Planted, ReferenceMemory
 class Slow(Planted):
     """Each question waits 80 ms for a lock that nobody holds."""
 
-    must = ("recall_seconds", "recall_seconds_p95", "first_answer_seconds")
+    # not the first answer: where the machine is busy, opening takes so long that 80 ms more are within its noise
+    must = ("recall_seconds", "recall_seconds_p95")
 
     class Memory(ReferenceMemory):
         def recall(self, query: str, scope: Scope, k: int, at: str) -> list[Hit]:
