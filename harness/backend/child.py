@@ -253,8 +253,11 @@ class Child:
 
     def _gone(self, op: str) -> MemoryFault:
         """The fault of a child that is no longer there."""
-        last_words = self._last_words()
-        sent = -(self._process.poll() or 0)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5)
+        # before `_last_words` kills what has closed its channel and stays: that signal is ours
+        code = self._process.poll()
+        last_words, sent = self._last_words(code), -(code or 0)
         if sent in shortage.KILLS and not self._owns_up(sent) and not shortage.holds_most(self._held):
             return self._fault("machine", op, f"its process was {shortage.tell_kill(sent)}")
         # A mapped file without room beneath it ends whoever writes to it by SIGBUS.
@@ -335,10 +338,7 @@ class Child:
             text = text.replace(secret, INSTEAD)
         return self._redactor.text(text)
 
-    def _last_words(self) -> str:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(5)
-        code = self._process.poll()
+    def _last_words(self, code: int | None) -> str:
         how = (
             "closed its channel"
             if code is None

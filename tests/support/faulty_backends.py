@@ -212,6 +212,14 @@ def _last_words(*_: object) -> None:
 SaysWhy = recalling(_last_words, "Fault: is killed, and says why on stderr before.")
 
 
+def _hang_up(*_: object) -> None:
+    os.closerange(3, 1024)
+    time.sleep(FOREVER)
+
+
+HangsUp = recalling(_hang_up, "Fault: closes its channel, and stays.")
+
+
 class ExitsLater(Sound):
     """Fault: the process ends by itself between two calls."""
 

@@ -68,6 +68,14 @@ def test_a_process_that_ends_says_how(space: Space, name: str, words: str) -> No
 
 
 @pytest.mark.slow
+def test_who_closes_its_channel_and_stays_was_killed_by_nobody_else(space: Space) -> None:
+    with opened("HangsUp", space) as memory:
+        caught = fault(memory)
+        assert (caught.fault.kind, caught.fault.message) == ("crashed", "the process closed its channel")
+        assert gone(memory._child.pid)
+
+
+@pytest.mark.slow
 def test_an_end_between_two_calls_is_a_fault_of_the_next_one_and_of_every_later_one(space: Space) -> None:
     with opened("ExitsLater", space) as memory:
         memory.settle(1)
