@@ -334,7 +334,8 @@ class Child:
 
     def redact(self, text: str) -> str:
         """Says nothing of a secret, whatever the adapter quotes, in a message not even of a short one."""
-        for secret in self._secrets:
+        # the longest first: a short one within it would be cut out of it, and leave the rest
+        for secret in sorted(self._secrets, key=len, reverse=True):
             text = text.replace(secret, INSTEAD)
         return self._redactor.text(text)
 

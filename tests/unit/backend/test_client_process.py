@@ -174,6 +174,11 @@ def test_secrets_of_the_settings_never_stand_in_a_fault(space: Space) -> None:
     assert "[redacted]" in said and "faiss" in said
 
 
+def test_a_secret_that_begins_another_does_not_uncover_its_end(space: Space) -> None:
+    with opened("Sound", space, api_key="hunter2", store_token="hunter2-and-more") as memory:
+        assert memory._child.redact("no hunter2, no hunter2-and-more") == "no [redacted], no [redacted]"
+
+
 def test_who_waits_longer_for_a_call_waits_as_long_for_opening() -> None:
     assert (SHORT.allow(None), SHORT.allow(20.0).open, SHORT.allow(200.0).open) == (SHORT, 30, 200.0)
 
