@@ -376,6 +376,7 @@ def write_program(
 ) -> str:
     """These calls as a program against the backend's own SDK; "" if its adapter prints none."""
     with Child(adapter, home, deadlines, launch) as child:
+        child.withhold(*list_secrets(settings))
         return child.call(TEXT, "program", settings, to_wire(list(calls)), seconds=deadlines.call) or ""
 
 

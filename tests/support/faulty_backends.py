@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,6 +23,7 @@ from harness.adapter import (
     Ack,
     BaseAdapter,
     BaseMemory,
+    Call,
     Hit,
     Item,
     Layer,
@@ -287,6 +288,17 @@ class FailsToOpen(Sound):
 
     def open(self, space: Space) -> Memory:
         raise RuntimeError(f"cannot log in with {dict(space.settings)}")
+
+
+class WritesItsKey(Sound):
+    """Fault: a program for others holds the key that it was lent."""
+
+    def configured(self, settings: Mapping[str, str]) -> WritesItsKey:
+        self.lent = dict(settings)
+        return self
+
+    def program(self, calls: Sequence[Call]) -> str:
+        return f"connect({self.lent})"
 
 
 class FailsToClose(Sound):

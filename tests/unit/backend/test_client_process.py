@@ -179,6 +179,12 @@ def test_a_secret_that_begins_another_does_not_uncover_its_end(space: Space) -> 
         assert memory._child.redact("no hunter2, no hunter2-and-more") == "no [redacted], no [redacted]"
 
 
+def test_a_program_for_others_holds_no_secret_of_the_settings(tmp_path: Path) -> None:
+    adapter, settings = "tests.support.faulty_backends:WritesItsKey", {"api_key": "hunter2-and-more", "store": "faiss"}
+    written = client.write_program(adapter, [], settings, tmp_path / "home")
+    assert "hunter2" not in written and "faiss" in written
+
+
 def test_who_waits_longer_for_a_call_waits_as_long_for_opening() -> None:
     assert (SHORT.allow(None), SHORT.allow(20.0).open, SHORT.allow(200.0).open) == (SHORT, 30, 200.0)
 
