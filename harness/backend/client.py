@@ -75,7 +75,8 @@ class RemoteMemory:
 
     def _ask(self, op: str, items: int, ask: Callable[[float], T]) -> T:
         limits = self._child.deadlines
-        rewrites = op in ("remember", "observe", "supersede") and self.description.support["extracts"].supported
+        writes = ("remember", "observe", "burst", "supersede")
+        rewrites = op in writes and self.description.support["extracts"].supported
         call = max(limits.call, self.description.call_seconds)
         seconds = call + (limits.item + limits.rewrite * rewrites) * items
         began = time.monotonic()

@@ -290,6 +290,12 @@ class FailsToOpen(Sound):
         raise RuntimeError(f"cannot log in with {dict(space.settings)}")
 
 
+class Rewrites(Sound):
+    """No fault: it declares a model inside."""
+
+    native = (*Sound.native, "extracts")
+
+
 class WritesItsKey(Sound):
     """Fault: a program for others holds the key that it was lent."""
 

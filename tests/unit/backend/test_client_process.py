@@ -11,14 +11,14 @@ import sys
 import textwrap
 import time
 import venv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from harness import paths
-from harness.adapter import Layer, Space
+from harness.adapter import Ack, Layer, Space
 from harness.backend import client, replies
 from harness.backend.client import Child, MemoryFault, RemoteMemory
 from harness.backend.forkserver import NO_TELEMETRY, spawn
@@ -183,6 +183,21 @@ def test_a_program_for_others_holds_no_secret_of_the_settings(tmp_path: Path) ->
     adapter, settings = "tests.support.faulty_backends:WritesItsKey", {"api_key": "hunter2-and-more", "store": "faiss"}
     written = client.write_program(adapter, [], settings, tmp_path / "home")
     assert "hunter2" not in written and "faiss" in written
+
+
+def test_a_burst_has_the_time_of_as_many_writes(space: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, float] = {}
+
+    def gather(_: object, op: str, *args: object, seconds: float, take: Callable[[list[object]], object]) -> bool:
+        given[op] = seconds
+        take([Ack(("m1",)) if op == "remember" else replies.BurstWrite(took=0.0)] * 2)
+        return True
+
+    with opened("Rewrites", space) as memory:
+        monkeypatch.setattr(memory._child, "gather", gather)
+        memory.remember([item()] * 2)
+        memory.burst([item()] * 2, at_once=True)
+    assert given["burst"] == given["remember"] > 2 * PATIENT.rewrite
 
 
 def test_who_waits_longer_for_a_call_waits_as_long_for_opening() -> None:
