@@ -78,6 +78,9 @@ def parse(text: str) -> Spec:
     if equals and alias in list_adapters():
         raise RegistryError(f"backend '{text}': a backend is called '{alias}' already; choose another name")
     given = {key: value for key, _, value in pairs}
+    keys = [key for key, _, _ in pairs]
+    if twice := [key for key in keys if keys.count(key) > 1]:
+        raise RegistryError(f"backend '{name}': the setting {twice[0]} is given twice; give it once")
     if given.get(PYTHON) == "":
         raise RegistryError(f"backend '{text}': python= names no interpreter: give a path, or leave it out")
     return Spec(adapter=name, python=given.pop(PYTHON, None), settings=given, release=release, pinned=bool(pinned))

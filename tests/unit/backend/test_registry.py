@@ -68,6 +68,11 @@ def test_an_interpreter_without_a_name_is_refused() -> None:
         registry.parse("mem0,python=")
 
 
+def test_a_setting_that_is_given_twice_is_refused() -> None:
+    with pytest.raises(RegistryError, match="'mem0': the setting store is given twice"):
+        registry.parse("mem0,store=faiss,store=chroma")
+
+
 WORD = st.text(st.characters(exclude_characters=",=@", exclude_categories=["Cs"]), min_size=1, max_size=9)
 
 
