@@ -120,7 +120,8 @@ def update_outcome(view: View, outcome: UpdateOutcome) -> Measure:
         return proportion(len(chosen), len(found), receipts, none=_none(view))
     failing = [update for update in found if update.outcome == "failed"]
     if failing and len(failing) == len(found):
-        return proportion(0, len(found), [f"L{u.question.line}" for u in failing], none="", unanswered=len(found))
+        lines = [line for update in failing for line in update.question.receipt]
+        return proportion(0, len(found), lines, none="", unanswered=len(found))
     of = len(found) if outcome == "current_only" else len(found) - len(failing)
     return proportion(len(chosen), of, receipts, none=_none(view))
 

@@ -139,6 +139,11 @@ def test_a_fault_is_failed_and_exposed(tmp_path: Path) -> None:
     assert found["stale_exposure"].receipts == (f"L{line}",)
 
 
+def test_updates_that_were_not_reached_are_cited_by_no_line(tmp_path: Path) -> None:
+    found = measures(known(tmp_path))["update_neither"]
+    assert (found.status, found.receipts) == ("failed", ())
+
+
 def test_a_curating_writer_that_adds_beside_a_stored_predecessor_omits(tmp_path: Path) -> None:
     kept = Tape(tmp_path, write_policy="curated").learn("first", "old").recall("lookup", "new", [NOISE], "second")
     lookup = kept.line
