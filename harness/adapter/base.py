@@ -153,6 +153,7 @@ def find_installed(requirement: str) -> str | None:
 
 def delete_and_add(memory: Memory, scope: Scope, memory_ids: Sequence[str], item: Item) -> Ack:
     """`supersede` for a backend without one: two calls, not atomic. Declare it as emulated."""
+    # a blank item is not stored, and replaces nothing: see `supersede` of the contract
     if item.text.strip():
         memory.forget(scope, memory_ids)
     return memory.remember([item])[0]

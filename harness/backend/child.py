@@ -197,6 +197,7 @@ class Child:
                     most = bounds.REPLY if line is None else bounds.TOTAL
                     complaint = f"an answer of more than {most:,} bytes, which is not read; the process was killed"
                     raise self._fault("limit", op, complaint)
+                # before anything of it is quoted in a complaint
                 line = self._redactor.data(line)
                 numbered = _NUMBERED.match(line)
                 if numbered is None or numbered[1] != b"%d" % self._asked:

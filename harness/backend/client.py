@@ -185,7 +185,7 @@ class RemoteMemory:
 
         def check(page: list[Hit]) -> None:
             if limit := bounds.check_hits(page):
-                exceeded.append(limit)
+                exceeded.append(limit)  # not raised: the pages behind it, unread, would answer the next call
             if not exceeded:
                 take(page)
 

@@ -166,6 +166,7 @@ class ForkServers:
         running = born or spawn(adapter, descriptor, home, output, ports, python, clock)
         with self._lock:
             self._running.add(running)
+            # it may have been started while `kill` went through the others: nobody else would end it
             if self._killed:
                 _kill(running)
         return running
@@ -184,6 +185,7 @@ class ForkServers:
             key = adapter, wide, python
             if key not in self._parents:
                 home = self._home / str(len(self._parents))
+                # None is kept, too: what cannot be imported is not tried at every opening
                 self._parents[key] = ForkServer.ready(adapter, home, wide, python) if FORKS else None
             return self._parents[key]
 
@@ -225,6 +227,7 @@ class ForkServer:
             sandbox = make_sandbox(found.reads, (str(below),), ports, forks=True)
             process = _start(command, home, output.fileno(), found.path, sandbox)
         parent = cls(process, ours, found.reads)
+        # for good: an answer to a fork that does not come is late by the same time
         ours.settimeout(READY_SECONDS)
         if parent._answer().get("ready"):
             leftovers.note(home, process.pid)

@@ -61,9 +61,11 @@ class ChildStore:
     """Why a call to the models under its key got no answer since a moment, by no doing of its own; empty: all did."""
     clock: StoryClock | None = None
     """What its processes take for now; None: the wall clock."""
+    # copies of this store share it (`as_older`): their homes lie in one folder, and none is used twice
     homes: Iterator[int] = field(default_factory=partial(count, 1))
 
     def open(self) -> RemoteMemory:
+        # before `mkdir`, which takes a link to a folder for a folder
         if self.root.is_symlink() or (self.root.exists() and not self.root.is_dir()):
             complaint = "it has put a file or a link in the place of its store's folder"
             raise MemoryFault(Fault(kind="breach", op="open", message=complaint), alive=False)

@@ -203,6 +203,7 @@ class Meter:
     def add_chat(self, phase: str, count: ChatCount, model: str = "", fault: ChatFault | None = None) -> None:
         with self._lock:
             self._chat[phase] = self._chat.get(phase, ChatCount()) + count
+            # in lists: of a bare string a Counter would count the letters, of a bare fault its fields
             self._models.update([model] if model else [])
             self._faults.update([fault] if fault else [])
 

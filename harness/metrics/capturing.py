@@ -77,6 +77,7 @@ def _list_captured(record: Record) -> Iterator[Captured]:
             # `find_state` takes what stood before a line, so one line more holds the listing, too
             after = find_state(record, _find_listed(record, line) + 1)
             yield Captured(
+                # what a session takes back and then tells once more holds when it ends
                 line, session, told, frozenset(retracted | replaced) - {*told}, named,
                 find_state(record, line).held.values(), after.held.values(),
             )  # fmt: skip

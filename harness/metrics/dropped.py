@@ -56,6 +56,7 @@ def _judge(
         if reading.unclear or not reading.asserted:
             continue
         homes = {fact: scenario.home(scenario.by_id[fact]) for fact in reading.asserted - kept}
+        # no fact left means that what took its place says all of it: nothing true went
         yield line, any(scenario.find_standing(fact, at, home) == "current" for fact, home in homes.items())
 
 

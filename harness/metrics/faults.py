@@ -135,6 +135,7 @@ def _op(event: Event) -> str | None:
     if isinstance(event, Sought):
         return "recall" if event.route in ("search", "forbidden") else event.route
     if isinstance(event, Retired):
+        # what lapses was told its end when it was written: no call of its own
         return {"expire": "update", "lapse": None}.get(event.op, event.op)
     if isinstance(event, Forgot):
         return "forget"

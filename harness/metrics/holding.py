@@ -114,6 +114,7 @@ def find_states(record: Record) -> list[State]:
         elif isinstance(event, Retired) and event.op != "forget":
             ended = list_confirmed(event)
             kept |= {key: _mark(each) for key, each in kept.items() if key[1] in ended}
+        # a state for each change, not for each line: `find_state` searches them for every session and decision
         if kept != held:
             held = kept
             states.append(State(line, held))

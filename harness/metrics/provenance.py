@@ -135,6 +135,7 @@ def _citations(record: Record) -> list[Citation]:
     for line, event in record.recalls("probe"):
         for entry in record.entries(line, event):
             source, head = entry.hit.source, heads[event.session]
+            # the raw reading: what is marked as superseded asserts nothing, and its source can be false all the same
             if source is None or not source.commit or not source.path or not entry.raw.asserted:
                 continue
             at, checked = checks.get((source, head), (None, None))

@@ -146,6 +146,7 @@ def chance_at_k(view: View) -> Measure:
 
 
 def _chances(record: Record) -> Iterator[float]:
+    # those not reached share the key None, which no line of a log is
     asked = {q.line: q for q in record.known_questions}
     carriers: defaultdict[str, set[str]] = defaultdict(set)
     for line, event in enumerate(record.log.events, 1):
@@ -169,6 +170,7 @@ def _drop_gone(carriers: dict[str, set[str]], ids: Sequence[str]) -> None:
 
 def _chance(pool: int, gold: int, k: int) -> float:
     drawn = min(k, pool)
+    # of an empty pool nothing is drawn: comb(0, 0) is 1, so that no case divides by 0
     return 1 - comb(max(pool - gold, 0), drawn) / comb(pool, drawn)
 
 

@@ -111,6 +111,7 @@ def repeated_corrections(view: View) -> Measure:
         for decision in job.decisions:
             fact = decision.right.fact
             # in an earlier session, as what its own session was told needs no memory
+            # scored where the log is whole alone: each job then has a first round
             if told.get(fact, session.id) != session.id and reached[0]:
                 chances += 1
                 again += [f"L{rounds[0][0]}"] if decision.id in wrong[0] else []

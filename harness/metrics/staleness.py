@@ -108,6 +108,7 @@ def _outcome(question: PhrasingSeen, new: Collection[RecalledEntry], stale: Coll
     if not unmarked:
         return "both_flagged"
     first = min(entry.position for entry in new)
+    # strictly: in one entry with an old rule the new one is not first
     return "both_current_first" if first < min(unmarked) else "both_stale_first"
 
 

@@ -123,6 +123,7 @@ def facts_merged(record: Record) -> Measure:
         together = {statement.asserted for statement in stretch.transcript}
         for fact in stretch.due:
             carriers = [statement.asserted for statement in stretch.remaining if fact in statement.asserted]
+            # what nothing carries is lost, which `facts_kept` counts
             due += bool(carriers)
             # what one line told together the writer did not put together
             if carriers and not any(each <= facts for each in carriers for facts in together):

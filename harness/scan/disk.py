@@ -132,6 +132,7 @@ class Survey:
     def rest(self) -> Scan:
         """What lies where no layer that was asked for covers it."""
         found = Scan()
+        # a copy: `_take` adds each path that it takes, whose problems it would then leave out
         self._take(found, [self._top], but=frozenset(self._taken))
         return found
 
@@ -168,6 +169,7 @@ class Survey:
             if within(path):
                 found.problems.append(f"{raw.show_path(self._name(path))} {problem}")
                 self._taken.add(path)
+        # of each layer, as what was not searched may lie in any
         found.problems += [self._cut] if self._cut else []
         found.problems += [
             f"{raw.show_path(self._name(place))} is not a regular file and was not followed"
@@ -341,6 +343,7 @@ class _Tally:
         """
         found = []
         for (fact, form, place, near), (count, first, nearness) in sorted(self._seen.items()):
+            # `or` binds closer than `if`: 0 where no row holds it in one piece
             at = self._rows.get((fact, form, near)) or 0 if place.startswith("rows ") else first
             found.append(
                 Sighting(fact=fact, path=self.path, form=form, count=count, offset=at, place=place, nearness=nearness)

@@ -105,6 +105,7 @@ def _find_listed(text: str, name: Name) -> Iterator[tuple[int, int]]:
 
 def _find_value(text: str, name: Name) -> tuple[int, int] | None:
     begin, end, kind, _ = name
+    # windows before the name: from the begin of a long text, patterns that end in \Z would take quadratic time
     if _ADDRESS.search(text[max(0, begin - 90) : begin]):
         return None
     if _OPTION.search(text[max(0, begin - 30) : end]) and (argument := _ARGUMENT.match(text, end)):

@@ -97,6 +97,7 @@ def find(text: str, lower: str) -> Iterator[tuple[int, int]]:
 
 def find_behind(text: str, name: Name) -> Iterator[tuple[int, int]]:
     """Where the value stands that a sentence tells behind its name."""
+    # \Z is the end of what is searched: right before the name
     key = name.text.lower() == "key" and _OWN.search(text, max(0, name.begin - 10), name.begin)
     said = _SAID.match(text, name.end) if name.kind or key else None
     if not said:

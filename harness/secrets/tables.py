@@ -38,6 +38,7 @@ def find(text: str, lower: str, named: Iterable[Name]) -> Iterator[tuple[int, in
     for name in named:
         start = text.rfind("\n", max(0, name.begin - _WIDEST), name.begin) + 1
         # a start of 0 is that of the first line, or of one whose begin is out of reach
+        # a name before `until` stands in a line that was read as a heading, or in a row under it: it heads no table
         if name.kind and name.begin >= until and (start or name.begin < _WIDEST):
             places, until = _read_table(text, start, _find_end(text, name.end))
             yield from places

@@ -116,6 +116,7 @@ def _choose_tool(
     if len(results) < asked:
         question = job.decisions[len(results)].question
         return "recall", {"point": len(results) + 1, "query": question}
+    # not strict: behind the answers stand the results of edits and of the check
     taken = [(each, decide(each, brought)) for each, brought in zip(job.decisions, results, strict=False)]
     edits = [
         {"path": edit.path, "old": edit.old or "", "new": edit.new}

@@ -38,6 +38,7 @@ def find_notes(prompt: str) -> str:
 
 def decide_by(notes: str, options: Sequence[str]) -> str:
     """The option that the first telling note names; unknown, if there is none."""
+    # the longest first: of "blue" and "blue green" the shorter would match first and leave a rest
     names = "|".join(re.escape(each) for each in sorted(options, key=len, reverse=True))
     over = re.compile(rf"\b(?:instead of|rather than|no longer|not|from|was)\b \W?(?:{names})(?![\w-])", re.IGNORECASE)
     for note in NOTE.findall(notes):

@@ -70,6 +70,7 @@ def list_results(messages: Sequence[Mapping[str, Any]], form: Form) -> list[str]
     """What its steps so far brought, in order."""
     if form.shell is not None:
         return [_open(read_text(each)) for each in messages if each.get("role") == "tool"]
+    # the task is a message of the user, too: results stand behind the first step
     first = next((at for at, each in enumerate(messages) if each.get("role") == "assistant"), len(messages))
     return [_open(read_text(each)) for each in messages[first:] if each.get("role") == "user"]
 

@@ -43,6 +43,7 @@ class Bursts(DrillView):
 
     def times_listed(self, deed: DrillDeed) -> int:
         calls = (call for _, call in self.transcript.calls("entries", f"{deed.step} after"))
+        # the most of one listing: the sum of several would double what each shows once
         return max((sum(deed.piece.name == each.name for _, each in self.hits(call)) for call in calls), default=0)
 
     def where(self, deed: DrillDeed) -> str:

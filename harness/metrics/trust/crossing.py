@@ -14,6 +14,7 @@ def by_listing(view: ScopeView) -> Iterable[ScopeCase]:
     """One that failed counts where the scope was known, and the other's listing works."""
     for line, call in view.transcript.calls("entries", "listed"):
         name = call.about[0]
+        # the listing that failed cannot be its own control
         own = view.was_found(name) if call.fault else view.sees("listed", name)
         if own and view.sees("listed", view.twin(name)):
             yield view.find_crossing(line, call)
@@ -43,6 +44,7 @@ def by_updating(view: ScopeView) -> Iterable[ScopeCase]:
         if not view.sees("listed", name):
             continue
         still, new = view.sees("cross written", name), view.sees("cross written", text)
+        # a change that one look shows outweighs a look that failed
         changed = True if still is False or new else None if still is None or new is None else False
         if changed is not False or view.sees("own written", name) is False:
             yield ScopeCase(changed, view.tell_crossing(line, name))

@@ -110,6 +110,7 @@ def _arrange_texts(hits: Sequence[Hit], floor: float | None = None) -> Sequence[
     """Their texts in the order in which they came, those of equal scores by text; only those above `floor` if given."""
     if any(hit.score is None for hit in hits):
         return [hit.text for hit in hits]
+    # `groupby` joins neighbours alone: equal scores with another between them are no tie, and keep their order
     groups = [(score, sorted(hit.text for hit in group)) for score, group in groupby(hits, _score)]
     return [text for score, texts in groups if floor is None or score != floor for text in texts]
 

@@ -85,6 +85,7 @@ def reopened(transcript: Transcript) -> Measure:
     kills = Kills.of(transcript)
     if not kills.kills:
         return failed(transcript.reason or "no process was killed")
+    # era 0 ends with the first kill: behind the last one lies an era, too
     bad = [line for era in range(1, len(kills.kills) + 1) if (line := _broken(kills, era))]
     good = len(kills.kills) - len(bad)
     return proportion(good, len(kills.kills), [f"L{line}" for line in bad], none="no process was killed")
@@ -152,6 +153,7 @@ def _odd(kills: Kills, look: DrillLook) -> Counter[str]:
     held = [kills.find_whole(text) for text in texts]
     strange = Counter(text for text, names in zip(texts, held, strict=True) if not names)
     times = Counter(name for names in held for name in names)
+    # adding Counters drops what is 0: a name that stands there once is not odd
     return strange + Counter({name: more - 1 for name, more in times.items()})
 
 
@@ -171,6 +173,7 @@ def forgets_undone(transcript: Transcript) -> Measure:
         later = [look for look in looks if kills.era(look.line) > kills.era(deed.line)]
         back = next((look for look in later if kills.shows(deed.piece, look)), None)
         looked = any(kills.era(look.line) > kills.era(deed.line) for look in kills.looks_at(deed.piece, BOTH))
+        # where a look failed, or nobody looked, that it was not seen again proves nothing
         if back or kills.is_unanswered(deed) or not looked:
             bad.append((deed, back))
     unanswered = sum(back is None and kills.is_unanswered(deed) for deed, back in bad)

@@ -49,6 +49,7 @@ def found(transcript: Transcript, name: str) -> Measure:
 def silent(transcript: Transcript, name: str) -> Measure:
     switch = Switch.of(transcript)
     known = switch.known(name)
+    # None is a call that failed: then somebody was told, and nothing is silent
     bad = [piece for piece in known if switch.sees(name, piece.name, "recall") is False]
     return proportion(len(bad), len(known), [switch.where(name, piece) for piece in bad], none=NONE)
 

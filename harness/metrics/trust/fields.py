@@ -60,6 +60,7 @@ def _source(hit: Hit) -> Source | None:
 def _same_scope(transcript: Transcript, hit: Hit, item: Item) -> bool:
     """Only the parts of a scope that the backend claims to tell apart."""
     parts = [part for part in PARTS if transcript.supports(f"scope_{part}")]
+    # a hit may have no scope: it then agrees with what names none of these parts
     return all(getattr(hit.scope, part, None) == getattr(item.scope, part) for part in parts)
 
 

@@ -78,6 +78,7 @@ def measure_bad(
     if lacking := lacks(found, *needs):
         return lacking
     counted = list(cases(ScopeView.of(found)))
+    # None counts as bad, too: of a call that failed nobody knows that it kept the scopes apart
     lines = [case.receipt for case in counted if case.bad is not False]
     unanswered = sum(case.bad is None for case in counted)
     return proportion(len(lines), len(counted), list(dict.fromkeys(lines)), none=none, unanswered=unanswered)
@@ -108,6 +109,7 @@ def scope_kept(found: Transcript) -> Measure:
     """One case a search that brought the memory it was for."""
     view, came, lost = ScopeView.of(found), 0, []
     calls = [*found.calls("recall", "own"), *found.calls("recall", "wider")]
+    # asked of all calls together: a hit without a scope beside others that have one is a scope lost
     if calls and not any(hit.scope for _, call in calls for hit in found.hits(call)):
         return not_applicable("no hit brought a scope")
     for line, call in calls:

@@ -29,6 +29,7 @@ class Kills(DrillView):
 
     def era(self, line: int) -> int:
         """The kills before a line."""
+        # left, so that the line of a kill itself belongs to the era that it ends
         return bisect_left(self.kills, line, key=lambda kill: kill[0])
 
     def is_answered(self, op: Op) -> list[DrillLook]:
@@ -74,6 +75,7 @@ class Kills(DrillView):
 
     def cites(self, piece: Piece, look: DrillLook) -> bool:
         """Whether it shows the memory, each time with its source."""
+        # equal, not contained: one copy without its source beside a whole one is a loss
         return self._sources(look.call).get(piece.name) == {piece.item.source}
 
     def _sources(self, call: Called) -> Mapping[str, set[Source | None]]:

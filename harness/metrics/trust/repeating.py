@@ -147,6 +147,7 @@ def found_after_a_miss(transcript: Transcript) -> Measure:
         _came(view, then, piece)
         for role, before, then in MISSED
         for piece in view.list_acknowledged(view.plan.of(role))
+        # `is False`: a question that failed was not asked in vain
         if _came(view, before, piece).good is False
     )
     return _count(view, cases, "nothing was asked for before it was written")
@@ -155,6 +156,7 @@ def found_after_a_miss(transcript: Transcript) -> Measure:
 def changed_after_a_hit(transcript: Transcript) -> Measure:
     """Whether the change was acknowledged is counted elsewhere: one that failed shows nothing here."""
     view = DrillView.of(transcript)
+    # an update is logged under its new text; what must not come any more is the twin of that
     names = {each.piece.twin for each in view.list_written("update", "once") if each.ids}
     names |= {each.piece.name for each in view.forgotten("once")}
     once = [piece for piece in view.plan.of("once") if piece.name in names and _showed(view, ["once"], piece)]

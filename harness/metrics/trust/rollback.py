@@ -23,7 +23,7 @@ from harness.model.trial import Better, Measure, NotMeasured
 
 _LOOKS = "at once, reopened, and restored again by another process that is killed then"
 RESTORED, UNDONE = ("restored", "reopened", "again"), "undone"
-IN_ALL_MARKS, FORGOTTEN = "second 1", "restored without it "
+IN_ALL_MARKS, FORGOTTEN = "second 1", "restored without it "  # a number follows the space
 TAKEN, TOLD_AGAIN, BEFORE, AFTER = "second 5", "told again", "mark 5", "restored 4 again"
 """See `harness.play.drills.rollback`, from which logs outlive any change."""
 
@@ -49,6 +49,7 @@ class RollbackView(DrillView):
         """The receipt, and the memories as they are listed, without what may differ; None if the look failed."""
         for line, call in self.transcript.calls("entries", step):
             hits = (replace(hit, memory_id="", score=None) for hit in self.transcript.hits(call))
+            # counted, and no set: a memory that a restore doubled is another state
             return f"L{line}", None if call.fault else Counter(hits)
         return "", None
 
@@ -130,7 +131,7 @@ def restored_probes(view: RollbackView) -> Measure:
         if set(view.texts(incident[name][1])) == wanted:
             continue
         for step in view.steps:
-            line, now = view.probes(step).get(name, (0, None))
+            line, now = view.probes(step).get(name, (0, None))  # a look that is missing or failed counts as 0
             texts = set(view.texts(now) if now else ())
             values.append(len(wanted & texts) / len(wanted | texts))
             receipts += [f"L{line}"] if line and texts != wanted else []

@@ -46,6 +46,7 @@ def deleted_for_all(transcript: Transcript) -> Measure:
     agents = Agents.of(transcript)
     known = {deed.piece.name for deed in agents.list_known("first writes")}
     deleted = [deed for deed in agents.forgotten("third deletes") if deed.piece.name in known]
+    # not `finds`: a look that failed or is missing shows nothing, and does not prove the deletion
     there = [deed for deed in deleted if not agents.hides("first reads again", deed.piece)]
     unanswered = sum(agents.unknown("first reads again", deed.piece, "a") for deed in there)
     none = "no deletion of a memory that its writer had found was acknowledged"
@@ -70,6 +71,7 @@ def lost(transcript: Transcript) -> Measure:
         return refused
     agents = Agents.of(transcript)
     kept = agents.list_spared(agents.both, "both delete")
+    # either is enough: what the listing leaves out, its own text may still bring
     gone = [deed for deed in kept if not (agents.times_listed(deed.piece) or agents.finds("reopened", deed.piece))]
     unanswered = sum(agents.unknown("reopened", deed.piece, "a") for deed in gone)
     return agents.share(gone, kept, "reopened", none=UNSEEN, unanswered=unanswered)

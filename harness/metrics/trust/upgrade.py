@@ -89,6 +89,7 @@ class Passes(DrillView):
             return None
         if piece.role == "kept":
             return self.sees(f"{turn} {RESTORED}", piece.name, "entries")
+        # what was never stored is gone without any restore
         seen = self.sees(f"{turn} {RESTORED}", piece.name, "recall") if self._acknowledged(turn, piece) else None
         return None if seen is None else not seen
 

@@ -88,6 +88,7 @@ def entries_unaccounted(transcript: Transcript) -> Measure:
     view = DrillView.of(transcript)
     looks = {"written": STORED, "at once": ("bulk",)}
     scopes = {(step, piece.item.scope): None for step, roles in looks.items() for piece in transcript.plan.of(*roles)}
+    # one case an id, however many listings show it
     found = {seen.hit.memory_id: seen for each in scopes for seen in view.list_seen(*each)}
     failed = [line for step in looks for line, call in transcript.calls("entries", step) if call.fault]
     bad = [seen.line for seen in found.values() if not view.owns(seen.hit)] + failed
