@@ -106,8 +106,9 @@ class Child:
         """An adapter knows where its next home will be: what it has put there is in nobody's way."""
         if home.is_symlink() or not (home.is_dir() or not os.path.lexists(home)):
             home.unlink()
-        if os.path.lexists(self._output) and (self._output.is_symlink() or not self._output.is_file()):
-            leftovers.remove(self._output)
+        for place, fits in ((self._output, Path.is_file), (home / "tmp", Path.is_dir)):
+            if os.path.lexists(place) and (place.is_symlink() or not fits(place)):
+                leftovers.remove(place)
         (home / "tmp").mkdir(parents=True, exist_ok=True)
         return self._output
 

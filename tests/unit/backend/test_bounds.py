@@ -101,6 +101,16 @@ def test_a_home_that_was_put_elsewhere_is_not_followed(tmp_path: Path) -> None:
         assert not list((tmp_path / "elsewhere").iterdir())
 
 
+@pytest.mark.parametrize("to", [None, "nowhere", "elsewhere"])
+def test_a_temporary_folder_whose_place_is_taken_is_made_all_the_same(tmp_path: Path, to: str | None) -> None:
+    temporary = tmp_path / "home" / "tmp"
+    for folder in (tmp_path / "elsewhere", temporary.parent):
+        folder.mkdir()
+    temporary.symlink_to(tmp_path / to) if to else temporary.write_bytes(b"")
+    with opened("HidesItsOutput", tmp_path, "gone"):
+        assert temporary.is_dir() and not temporary.is_symlink() and (tmp_path / "elsewhere").is_dir()
+
+
 # --- the disk -------------------------------------------------------------------------------------------------------
 
 
