@@ -113,7 +113,7 @@ class Kills(DrillView):
         return pieces[pieces[name].twin or ""]
 
     def list_controlled(self, deeds: Sequence[DrillDeed], ops: Sequence[Op], effect: Effect) -> list[DrillDeed]:
-        """The deeds with a kill behind them that count: see the head of this file."""
+        """The deeds with a kill behind them that count: see the head of `durability`."""
         killed = [deed for deed in deeds if self.era(deed.line) < len(self.kills) and is_looked_at(deed.piece, ops)]
         seen = [
             [effect(deed.piece, look) for look in self.looks_at(deed.piece, ops) if self._between(deed, look)]

@@ -218,7 +218,7 @@ def wrong(transcript: Transcript) -> Measure:
 
 
 def seconds(transcript: Transcript) -> Measure:
-    """The opening, and the first look at each scope or memory."""
+    """The opening, and the first look that was answered."""
     step = f"{UPGRADE} {TAKEN}"
     opened = [event.took for _, event in transcript.of(Handled) if event.step == step and event.what == "opened"]
     op = Passes.of(transcript).route
