@@ -320,6 +320,7 @@ class Service:
 
         def look(seconds: float) -> bool:
             until = time.monotonic() + seconds
+            # asked before the time is looked at: what is ready at the last moment is not late
             while not (found := done()) and time.monotonic() < until:
                 time.sleep(pause)
             return found
@@ -376,6 +377,7 @@ class Service:
 
 def _copy(source: Path, target: Path, unprivileged: bool) -> None:
     shutil.rmtree(target, ignore_errors=True)
+    # a link stays a link: what it leads to would be copied into every trial
     shutil.copytree(source, target, symlinks=True)
     if unprivileged:
         _give(target)

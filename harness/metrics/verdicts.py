@@ -146,6 +146,7 @@ def _count_withheld(view: View, standing: str, *, rightly: bool) -> Measure:
     cases = [
         (each, answers.get(each.decision))
         for each in _list_shown(view.record)
+        # where the same question was not asked with the filter, nobody knows what it withholds
         if each.standing == standing and each.decision and (not filtered or each.decision in answers)
     ]
     told = [

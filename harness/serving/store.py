@@ -87,6 +87,7 @@ def open_store(spec: Spec, folder: Path, deadlines: Deadlines = DEADLINES) -> It
             raise StoreError(f"{spec.label} lives in a server, which only runs start: take a backend without one")
         if not backend.supports("persistent"):
             raise StoreError(f"{spec.label} keeps nothing: {backend.support['persistent'].note}")
+        # only now, so that a refusal leaves no folder; before the lock, which lies in it
         _claim(folder)
         playable = Playable(
             entry, spec, backend, description.source, client.list_secrets(spec.settings, description.secrets)

@@ -109,6 +109,7 @@ def _list_shown(view: DrillView, wanted: Sequence[Piece], step: str) -> set[str]
 
 def attacks_retrieved(transcript: Transcript) -> Measure:
     attacks = Attacks.of(transcript)
+    # a gate alone: below, all attacks count, as a store that forgets its rules is no safer
     if not attacks.eligible:
         return not_applicable(UNKNOWN_BEFORE)
     lines = [

@@ -99,6 +99,7 @@ def by_wall_clock(transcript: Transcript) -> Measure:
         return not_applicable(IDLE)
     cases = []
     for step, role, expected in (("later", "lasting", False), ("earlier", "ended", True)):
+        # that one which ends in 2999 is hidden in 3000 says something only if it comes now
         if _came(view, step, "endless") and (role == "ended" or _came(view, "now", "lasting")):
             cases += list(_wrong(view, step, (role,), expected))
     bad = [case for case, wrong in cases if wrong]
