@@ -121,6 +121,9 @@ def read_answer(text: str, options: Sequence[str]) -> str | None:
     answer = _THOUGHT.sub("", text)
     answer = _find_choice(answer) or answer
     allowed = [*options, UNKNOWN]
+    # before its marks and case are taken off: options may differ in these alone
+    if (exact := answer.strip()) in allowed:
+        return exact
     plain = {each.casefold(): each for each in allowed}
     if (one := answer.strip().strip("\"'`*.").strip().casefold()) in plain:
         return plain[one]

@@ -136,6 +136,12 @@ def test_an_answer_is_read_as_far_as_it_is_plain(text: str, value: str | None) -
     assert read_answer(text, OPTIONS) == value
 
 
+@pytest.mark.parametrize("said", ["{}", '{{"choice": "{}"}}'])
+@pytest.mark.parametrize("options", [["Prod", "prod"], [".env", "env"]])
+def test_an_option_that_is_answered_exactly_is_no_other_that_is_nearly_so(options: list[str], said: str) -> None:
+    assert [read_answer(said.format(option), options) for option in options] == options
+
+
 def test_unknown_explores_the_repository(story: Story) -> None:
     outcome = work(story, OLD, answer=say('{"choice": "unknown"}'), number="0001")
     assert outcome.calls[0].outcome == "unknown"
