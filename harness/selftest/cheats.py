@@ -53,7 +53,7 @@ class Gain(NamedTuple):
 
 
 CheatPlayed = Mapping[str, Sequence[Cell]]
-"""By name of the store: the cells of one story."""
+"""By name of the store: the cells of one story; empty for a mined one, which is played to none."""
 
 
 def score_cheats(proof: ScenarioProof) -> dict[str, list[Cell]]:
@@ -81,6 +81,6 @@ def _find_best(stories: Sequence[CheatPlayed], name: str, measure: str) -> float
 
 
 def _mean(stories: Iterable[CheatPlayed], name: str, measure: str, policy: str) -> float:
-    cells = (cell for story in stories for cell in story[name] if cell.read_policy == policy)
+    cells = (cell for story in stories for cell in story.get(name, ()) if cell.read_policy == policy)
     values = [found.value for cell in cells if isinstance(found := cell.measures[measure], Measured)]
     return sum(values) / len(values) if values else 0.0

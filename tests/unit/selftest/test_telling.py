@@ -89,6 +89,10 @@ def test_a_cheat_may_gain_as_much_as_is_said(gain: float, pays: bool) -> None:
     assert list(judge([], None)) == []
 
 
+def test_a_mined_story_is_played_to_no_cheat_and_counts_in_no_mean() -> None:
+    assert [gain.gain for gain in cheats.compute_gains([{}])] == [0.0] * len(cheats.CHEATS)
+
+
 def test_each_cheat_drops_something_and_keeps_something() -> None:
     draw = random.Random(1)
     items = [told(draw, "fact", "story", kind=kind).item for kind in ("episodic", "project") for _ in range(20)]
