@@ -276,6 +276,17 @@ class Refusing(Sound):
             raise Unsupported("history")
 
 
+class _ForgetfulMemory(SoundMemory):
+    def remember(self, items: Sequence[Item]) -> list[Ack]:
+        return [Ack(()) for _ in items]
+
+
+class KeepsNothing(Sound):
+    """Fault: acknowledges every memory without an id."""
+
+    memory = _ForgetfulMemory
+
+
 class FailsToDescribe(Sound):
     """Fault: cannot even say what it is."""
 

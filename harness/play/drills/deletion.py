@@ -285,7 +285,9 @@ def _delete(stage: DrillSession) -> None:
     stored = [piece for piece in stage.plan.pieces if stage.ids.get(piece.name)]
     if stage.supports("forget"):
         forgotten = [piece for piece in stored if piece.role == "forget"]
-        unknown = [_make_unknown_id({name for ids in stage.ids.values() for name in ids})] if stage.ids else []
+        known = {name for ids in stage.ids.values() for name in ids}
+        # a store that acknowledged nothing has no id whose shape an unknown one could have
+        unknown = [_make_unknown_id(known)] if known else []
         twice = [name for piece in forgotten[:1] for name in stage.ids[piece.name]]
         orders: Sequence[tuple[Sequence[Piece], Scope, Sequence[str]]] = (
             (forgotten[:1], HOME, twice),

@@ -195,6 +195,13 @@ def test_the_deletions_as_they_go_over_the_wire(reference: Transcript) -> None:
 
 
 @pytest.mark.slow
+def test_a_store_that_acknowledged_nothing_is_asked_to_forget_no_unknown_id(tmp_path: Path) -> None:
+    seen = played(tmp_path, "tests.support.faulty_backends:KeepsNothing")
+    asked = [call.request["memory_ids"] for _, call in seen.calls("forget", "deleted")]
+    assert seen.status == "complete" and asked and not any(asked)
+
+
+@pytest.mark.slow
 def test_what_is_not_offered_is_never_called(tmp_path: Path) -> None:
     seen = played(tmp_path, "adapters.notes:Notes")
     assert {call.op for _, call in seen.of(Called)} == {
