@@ -33,6 +33,7 @@ from harness.play.readers.chat import UNCONTAINED, describe_task, trace_value
 from harness.play.readers.tools import Line, Toolbox
 from harness.repo.checks import Work
 from harness.repo.desk import open_desk
+from harness.repo.traces import split_lines
 
 TOLD = """Do the task below in the current folder, a work tree of the repository: settle each of its points by editing
 files there. The commands check your work; run them as they are. Nobody answers questions. If you cannot find out what
@@ -266,7 +267,7 @@ def find_lines(context: Context, wanted: Iterable[str], shown: Sequence[str]) ->
     """The lines of the repository that say one of some facts, and that the model was shown, by whatever tool."""
     facts, text = {*wanted}, "\n".join(part for each in shown for part in list_texts(each))
     for path, said in context.repo.files(context.commit).items():
-        for number, line in enumerate(said.splitlines(), 1):
+        for number, line in enumerate(split_lines(said), 1):
             plain = line.strip()
             if plain and plain in text and facts & context.classifier.read(line).asserted:
                 yield Line(path, number, line)

@@ -19,6 +19,7 @@ from harness.model.trial import SCRIPTED_READS, ReadPolicy
 from harness.play.readers import AskMemory, Context, Outcome, ReadEntry, is_for
 from harness.play.readers.explore import CAP
 from harness.play.readers.job_commands import find_option, match_option, run_commands
+from harness.repo.traces import split_lines
 
 SourceStanding = Literal["verified", "unverifiable", "contradicted"]
 UNDATED = datetime.min.replace(tzinfo=UTC)
@@ -129,7 +130,7 @@ def explore(
             spent += read.tokens
             opened.add(path)
             outcome.reads.append(read)
-        for number, line in enumerate(files[path].splitlines(), 1):
+        for number, line in enumerate(split_lines(files[path]), 1):
             option = match_option(context, decision, line)
             if option is not None and option.value not in refused:
                 return Choice(

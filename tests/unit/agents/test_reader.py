@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("mcp", reason="needs the extra mcp")
+from harness.adapter import Scope
 from harness.agents import own_file
-from harness.agents.reader import AgentReader
+from harness.agents.reader import AgentReader, find_lines
 from harness.compare import cost_model
 from harness.gateway.chat.client import Reply
 from harness.log.blobs import Ref
@@ -20,9 +22,12 @@ from harness.log.reader import Log
 from harness.machine import bubblewrap
 from harness.metrics.view import Record, View
 from harness.model.scenario import Scenario
-from harness.play.readers import ReaderError
+from harness.play.readers import Context, ReaderError
+from harness.play.readers.explore import Explorer
+from harness.repo.checkout import Repo
 from harness.report.outputs import markdown
 from harness.report.timeline.session import Telling
+from harness.text.classify import Classifier
 from tasks import loader
 from tests.support.agent_player import EDIT, LABEL, RECALL, make, play
 from tests.support.fake_model import FakeModel, Step
@@ -186,6 +191,18 @@ def test_a_value_that_the_repository_said_is_from_there(lasting: House, tmp_path
     log = play((scenario, repo), tmp_path, ("bash", {"command": "cat docs/deploy.md"}), EDIT)
     (choice,) = worked(log).choices
     assert (choice.value, choice.origin, choice.path, choice.line) == ("kestrelway", "repo", "docs/deploy.md", 3)
+
+
+def test_a_line_that_was_shown_has_the_number_that_git_gives_it(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario, repo = story
+    said = "# Deploy\x0c\N{LINE SEPARATOR}\n\nThe platform is harborline.\n"
+    monkeypatch.setattr(Repo, "files", lambda *_: {"docs/deploy.md": said})
+    context = Context(
+        repo, Explorer(repo), Classifier(scenario), len, repo.resolve("0001"), Scope(repo="shop"),
+        datetime(2024, 1, 5, tzinfo=UTC), "model",
+    )  # fmt: skip
+    (line,) = find_lines(context, [fact.id for fact in scenario.facts], [said])
+    assert (line.path, line.number) == ("docs/deploy.md", 3)
 
 
 @pytest.mark.slow

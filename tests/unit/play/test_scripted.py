@@ -187,6 +187,14 @@ def test_what_memory_does_not_say_is_looked_for_in_the_repository(story: tuple[S
     assert made == choice(story, policy=None, number="0001")
 
 
+def test_a_line_of_the_repository_has_the_number_that_git_gives_it(
+    story: tuple[Scenario, Repo], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "# Deploy\x0c\N{LINE SEPARATOR}\n\nThe platform is harborline.\n"
+    monkeypatch.setattr(Repo, "files", lambda *_: {"docs/deploy.md": said})
+    assert choice(story, policy=None, number="0001").line == 3
+
+
 def test_what_nobody_says_is_unresolved_and_never_guessed(story: tuple[Scenario, Repo]) -> None:
     for policy in (None, *READ_POLICIES):
         made = choice(story, policy=policy)
