@@ -230,6 +230,9 @@ def _pair(path: str, hunk: Hunk) -> Iterator[tuple[Line, Line, Shape]]:
 def _list_swaps(change: Change, reasons: Counter[str]) -> Iterator[Seen]:
     """Where one package left a manifest and one came, the second took the place of the first."""
     for file in change.files:
+        # its hunks are counted with the reason where its lines are read
+        if exclusions.skip_file(file.new):
+            continue
         old_packages, new_packages = (
             {
                 line.text[slice(*place)]: (number, line, place)

@@ -115,6 +115,14 @@ def test_packages_that_one_commit_swaps_are_found(foreign: Foreign, tmp_path: Pa
     assert sorted(pairs) == sorted(map(list, swaps.items()))
 
 
+def test_packages_of_a_file_that_is_not_read_are_no_candidates(foreign: Foreign, tmp_path: Path) -> None:
+    text, row, _ = MANIFESTS["package.json"]
+    for name in ("harbor-line", "harbor-way"):
+        foreign.commit({"node_modules/quay/package.json": text.format(row.format(name, 3))})
+    with pytest.raises(MineError, match="nothing to mine"):
+        mining.search(str(foreign.path), None, 9, {}, tmp_path / "cache")
+
+
 def test_packages_of_which_nothing_tells_the_partner_are_left_out(foreign: Foreign, tmp_path: Path) -> None:
     text, row, between = MANIFESTS["package.json"]
     for names in (["harbor-line", "quay-gate", "stays"], ["stays", "kestrel-way", "finch-house"]):
