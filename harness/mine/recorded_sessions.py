@@ -54,12 +54,14 @@ class _Heard:
 
     Attributes:
         name: In the story.
+        until: When the first of what it told was changed: it has to stand before that.
         told: Fact -> the messages, by number from 0, that together tell it.
         sources: Fact -> where the file said it at that time.
     """
 
     name: str
     at: datetime
+    until: datetime
     commit: str
     messages: Sequence[Message]
     told: dict[str, set[int]] = field(default_factory=dict)
@@ -115,7 +117,7 @@ class StorySessions:
             known = heard.get(telling.session)
             commit = self._find_commit(max(at, known.at) if known else at)
             source = commit and fact.source and self._find_source(fact, commit)
-            if not (numbers and commit and source) or (known and max(at, known.at) >= until):
+            if not (numbers and commit and source) or (known and max(at, known.at) >= min(until, known.until)):
                 continue
             if known is None:
                 name = f"{RECORDED}{telling.session}"
@@ -125,9 +127,9 @@ class StorySessions:
                     if len(name) <= _LONGEST
                     else f"{RECORDED}{len(heard)}-{telling.session}"[:_LONGEST].rstrip("-")
                 )
-                known = heard[telling.session] = _Heard(name, at, commit, messages)
+                known = heard[telling.session] = _Heard(name, at, until, commit, messages)
             # a session stands at one time in a story, so at the last of what it tells
-            known.at, known.commit = max(at, known.at), commit
+            known.at, known.until, known.commit = max(at, known.at), min(until, known.until), commit
             known.told[fact.id], known.sources[fact.id] = numbers, source
             return
 

@@ -13,7 +13,7 @@ from harness.cli.mine import mine
 from harness.cli.play import run as play
 from harness.log.events import Recalled
 from harness.log.folder import Folder
-from harness.model.scenario import Scenario
+from harness.model.scenario import Learn, Scenario
 from tasks import loader
 from tasks.transcripts import quote
 from tests.support.foreign import CODE, CONFIG, DOCS, Foreign
@@ -222,6 +222,21 @@ def test_what_two_messages_say_together_is_told_by_both_and_marks_of_secrets_go(
     (two,) = (session.transcript for session in story.sessions if session.id == "said-two")
     assert [bool(message.tells) for message in two] == [True, False, True]
     assert two[1].content == "Keep to it [redacted]."
+
+
+@pytest.mark.slow
+def test_a_session_that_went_on_tells_nothing_after_it_was_changed(foreign: Foreign, tmp_path: Path) -> None:
+    story = make_story(
+        foreign,
+        tmp_path,
+        ("long", "2026-01-15", "", "@2026-01-15 The lane is harborline.\n@2026-03-15 wait has a pause of 0.5."),
+        ("retries", "2026-02-15", "", "RETRIES is 3."),
+        ("budget", "2026-04-15", "", "The budget is 40."),
+    )
+    assert "said-long" in {session.id for session in story.sessions}
+    for session, step in story.steps():
+        late = [name for name in step.facts if name in story.successor] if isinstance(step, Learn) else []
+        assert all(session.at < story.successor[name].since for name in late), session.id
 
 
 @pytest.mark.slow
