@@ -17,7 +17,7 @@ from pathlib import Path
 
 DRAFT = ".part"
 LONGEST = 200
-"""Characters that are taken into a name: it may have 255 bytes on most file systems, and some are added."""
+"""Bytes that are taken into a name: it may have 255 of them on most file systems, and some are added."""
 
 
 @contextmanager
@@ -119,7 +119,9 @@ def find_free(folder: Path, title: str, suffix: str) -> Path:
 
 
 def _name_draft(path: Path) -> str:
-    return f".{path.name[:LONGEST]}.{secrets.token_hex(4)}{DRAFT}"
+    # cut by bytes, as a letter may have several
+    name = os.fsencode(path.name)[:LONGEST].decode("utf-8", "ignore")
+    return f".{name}.{secrets.token_hex(4)}{DRAFT}"
 
 
 def write(path: Path, content: str | bytes) -> None:

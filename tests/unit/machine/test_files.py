@@ -80,6 +80,13 @@ def test_a_draft_that_is_left_in_the_middle_leaves_nothing(tmp_path: Path) -> No
     assert [each.read_text() for each in tmp_path.iterdir()] == ["before"]
 
 
+@pytest.mark.parametrize("sign", ["x", "\u00e9", "\u20ac"])
+def test_a_file_of_the_longest_name_is_written_whatever_its_letters(tmp_path: Path, sign: str) -> None:
+    path = tmp_path / (sign * (255 // len(sign.encode())))
+    files.write(path, "a text")
+    assert path.read_text() == "a text" and list(tmp_path.iterdir()) == [path]
+
+
 @pytest.mark.parametrize("there", [True, False])
 def test_a_folder_is_filled_whole_or_not_at_all(tmp_path: Path, there: bool) -> None:
     folder = tmp_path / "a" / "folder"
