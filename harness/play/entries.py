@@ -93,6 +93,7 @@ class EntryCutter:
 
 def read(found: Found, shown: int) -> list[ReadEntry]:
     """The first entries of an answer."""
+    # of all entries, shown or not: who replaces a sole entry replaces its whole hit
     held = Counter(span.hit for span in found.entries)
     return [
         ReadEntry(position, found.hits[span.hit].text[span.start : span.end], found.hits[span.hit], held[span.hit] == 1)

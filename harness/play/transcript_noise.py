@@ -54,6 +54,7 @@ def generate(scenario: Scenario, classifier: Classifier, amount: int, seed: int,
     draw = random.Random(f"{scenario.id} {seed} sessions")  # noqa: S311  reproducible on purpose
     batches = list_batches(scenario)
     own = {scenario.scope, *(scenario.home(fact) for fact in scenario.facts)}
+    # without None: stories that name no organisation share none, and would leave each other out
     repos, orgs = {scope.repo for scope in own}, {scope.org for scope in own} - {None}
     strange = [
         each

@@ -36,6 +36,7 @@ MOST = 4_000
 """Tokens that an answer may have."""
 LONGEST, MANY = 1_000, 100
 """Characters of a memory; memories of an answer."""
+# at the beginning alone: a memory that is answered may hold these marks itself
 _THOUGHT = re.compile(r"^\s*<think>.*?</think>", re.DOTALL)
 _SCHEMA: Mapping[str, Any] = {
     "type": "object",

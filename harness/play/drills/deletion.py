@@ -86,6 +86,7 @@ def plan(size: int, seed: int) -> Plan:
     few = 6 if size >= 2 * SMALLEST else 3
     parts = {"forget": 2 * few, "update": few, "supersede": few, "expire": few, "killed": few}
     target_pieces = list(_make_targets(seed, draw, {**parts, "scope": SAMPLE}))
+    # once more `few`, as each that expires has a twin that lasts among the first memories
     large, rest = max(size // 2, LARGE), size - sum(parts.values()) - few - size // 2
     around = dict.fromkeys(("sibling", "user", "wider", "narrower"), rest // 5)
     amounts = {"scope": large - SAMPLE, **around, "same": rest - rest // 5 * 4}
@@ -114,12 +115,14 @@ def _make_targets(seed: int, draw: random.Random, parts: dict[str, int]) -> Iter
     roles = [(role, f"{role}-{at}") for role, amount in parts.items() for at in range(amount)]
     beside = {"update": "successor", "supersede": "successor", "expire": "lasting"}
     for at, (role, name) in enumerate(roles):
+        # a twin takes a frame two further on: who has one stands among the first 52 roles, or FRAMES would end
         turn, which = divmod(at, len(subjects))
         kind = KINDS[at % len(KINDS)] if role in ("expire", "scope") else "project"
         piece = _make_piece(seed, draw, role, name, subjects[which], FRAMES[turn], kind=kind)
         if role == "scope" and at % 3 == 0:
             piece = replace(piece, item=replace(piece.item, expires=LASTING))
         yield piece
+        # divided by more than itself, a number leaves no rest of 1 unless it is 1, and at 1 stands a `forget`
         every = REVISED.get(role, at + 1)
         if at % every == 1:
             yield _revise(piece)

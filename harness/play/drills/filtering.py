@@ -148,6 +148,7 @@ def _refile(stage: DrillSession, step: str, role: str) -> None:
 
 
 def _ask(stage: DrillSession, step: str, k: int = ASKED, at: str = NOW) -> None:
+    # as `plan` numbers the first of them
     words = stage.plan.by_name["unfit-1"].item.text.removesuffix(" 01")
     for traits, where in (*WHERE.items(), (("filter_path",), UNCITED)):
         if all(map(stage.supports, traits)):

@@ -24,6 +24,7 @@ from harness.play.drills.reading import read_back
 from harness.play.drills.scopes import EMPTY, LATTICE, RESPECTS, TEAMS, UNWRITTEN
 from harness.play.drills.stage import Drill, DrillSession
 
+# the first fields of ScopePair, in its order: pairs are sliced by how many they are
 STORED = ("near", "far", "edited", "dropped", "replaced")
 """What is written for each pair: one memory of the first scope, four of the second (to read, change, delete and
 replace)."""
@@ -62,6 +63,7 @@ class ScopePair(NamedTuple):
 
     @property
     def respect(self) -> str:
+        # of `<likeness>-<respect>-<number>.near`: no likeness may hold a hyphen
         return self.near.name.split("-")[1]
 
     @property
@@ -240,6 +242,7 @@ def _ask_elsewhere(stage: DrillSession, pairs: list[ScopePair], places: list[Pie
 
 def _list_blanks(stage: DrillSession, place: Piece) -> list[Scope]:
     """Scopes with an empty name beside this place: each part alone, or the one that its group is about."""
+    # of one place alone, or each would ask for them again; a backend without `scope_repo` is asked in _forget_open only
     if place.name == f"{LATTICE}.{RESPECTS[0]}":
         return _list_lone_blanks(stage)
     likeness, _, respect = group(place.name).partition("-")
@@ -276,6 +279,7 @@ def _write_across(stage: DrillSession, pairs: list[ScopePair]) -> None:
 def _forget_around(stage: DrillSession, lattice: Sequence[Piece]) -> list[Piece]:
     """Deletes scopes from the narrowest to one part, and looks at what is one step away. Gives what should be left."""
     parts = [respect for respect in RESPECTS if stage.supports(f"scope_{respect}")]
+    # parts are joined in the order of RESPECTS, as `_make_lattice` does: else no place has such a name
     names = [f"{LATTICE}.{'+'.join(parts[:count])}" for count in range(len(parts), 0, -1)]
     left = list(lattice)
     for name in names:

@@ -212,6 +212,7 @@ class _TextWriter:
 
     def confidence(self, number: int) -> float:
         """Now and then none at all, which is not the same as an unknown one, or all of it; every fifth is finer."""
+        # drawn for the fixed ones, too: else all that is drawn behind them would move
         drawn = self.draw.randrange(30, 100) / 100
         return {5: 0.0, 12: 1.0}.get(number % 20, drawn + 0.005 if number % 5 == 3 else drawn)
 

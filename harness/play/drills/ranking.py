@@ -141,6 +141,7 @@ def _make_item(text: str, scope: Scope = SCOPE) -> Item:
 
 def play(stage: DrillSession) -> None:
     for piece in stage.plan.of("chosen", "passed"):
+        # one a call: of a batch, the order of telling would be the backend's
         stage.remember("told apart", [piece])
     stage.settle("told apart")
     place = OWN if stage.supports("scope_user") else SCOPE

@@ -104,6 +104,7 @@ def _join(stage: DrillSession) -> None:
 def _turn(stage: DrillSession) -> None:
     stage.remember("turned", stage.plan.of("turned"))
     stage.settle("turned")
+    # in the order of the plan, in which a half turn stands before the turn of the same memory
     for piece in stage.plan.of("half turn", "turn"):
         if ids := stage.ids.get(piece.twin or ""):
             stage.change("turned", "update", ids, piece)

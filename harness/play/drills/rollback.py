@@ -121,6 +121,7 @@ def _make_piece(
     item = Item(
         text=text.format(canary=canary, **words),
         scope=SCOPE,
+        # comes twice where clocks go back that night: who drops the offset restores another moment
         at="2025-10-26T02:30:15+01:00",
         kind="project",
         source=Source(session=f"session-{role}"),
@@ -249,6 +250,7 @@ def _mark_again(stage: DrillSession, marks: dict[int, str]) -> None:
             stage.call(step, "restore", marks[number])
             stage.settle(step)
             _look_at_marked(stage, step)
+            # this mark is older than TAKEN, which the restore of mark 5 right before it has brought back
             if number == ORDER[1]:
                 _tell_again(stage)
 

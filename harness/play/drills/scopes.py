@@ -125,6 +125,7 @@ def _make_pairs(respect: str) -> list[NamedScopes]:
     ]
     first, *rest = [(f"{likeness}-{respect}-{at}", one, two) for at, (likeness, one, two) in enumerate(found, 1)]
     turn = 2 * RESPECTS.index(respect)
+    # nesting stays in front whatever the turn, so that a plan of a few pairs has it for each respect
     return [first, *rest[turn:], *rest[:turn]]
 
 
@@ -170,6 +171,7 @@ def _make_lattice() -> Iterator[tuple[str, Scope]]:
 def _make_long_names() -> Iterator[tuple[str, str]]:
     """Each name agrees with the next in as many characters as it is called, and no longer: its first, or its last. Two
     differ in the middle."""
+    # longer than the longest of LENGTHS: cut out of a shorter one, two lengths would give one name
     word = "quarterly-revenue-reporting-service-of-the-northern-region-" * 5
     yield from ((str(length), f"{word[:length]}#") for length in LENGTHS)
     yield "whole", word[: LENGTHS[-1]] + "~"

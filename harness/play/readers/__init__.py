@@ -190,6 +190,7 @@ def find(label: str) -> Reader:
     if model and not inspect.signature(kind).parameters:
         raise ReaderError(f"reader '{name}' asks no model: leave out --model, or name one that does (choice, chat)")
     try:
+        # what is empty takes no place: a reader that has no word takes the model first
         made: Reader = kind(*filter(None, (word, model)))
     except Exception as error:
         raise _explain_unmade(label, error) from error

@@ -131,6 +131,7 @@ class JsonCalls:
             if isinstance(value, dict) and isinstance(value.get("tool"), str):
                 found = Wanted(value["tool"], json.dumps(value.get("arguments") or {}))
                 break
+        # DONE is no tool: `_judge` finds the word in the text
         return [found] if found and found.name != DONE else []
 
     def write(self, reply: Reply, uses: Sequence[ToolUse], step: int) -> Sequence[Mapping[str, Any]]:
@@ -224,6 +225,7 @@ class _Talk:
             self.completion += said
             call = self._log(new, reply, uses)
             self.calls.append(call)
+            # an empty answer does not end the job: it is nudged as words without a tool are, until `idle` does
             if call.outcome in ("finished", "refused", "failed", "timed-out"):
                 return
             if end := self._find_end(size, until, idle, same, refused):
@@ -315,6 +317,7 @@ def trace_value(decision: Decision, done: Work, seen: Seen, context: Context) ->
             # its position is one in the answer to another decision's question
             return found.model_copy(update={"entry": None})
     for line in seen.lines:
+        # `read` and not `hear`: a line of a repository was not said in a session
         if option.fact in context.classifier.read(line.text).asserted:
             return Choice(
                 decision=decision.id, value=option.value, origin="repo", fact=option.fact, path=line.path,

@@ -196,6 +196,7 @@ class Toolbox:
                     lines[-1] = "(cut: more came back)"
                     break
                 shown.append(entry)
+        # also where nothing came back: a Choice without a query means the last one that was asked
         self.seen.recalled.setdefault(decision.id, []).append((query, shown))
         text = "\n".join(lines)
         self.seen.tokens += self.context.count(text)
