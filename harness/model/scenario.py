@@ -198,6 +198,7 @@ class Scenario(Model):
     @cached_property
     def successor(self) -> Mapping[str, Fact]:
         """Fact id -> the fact that took its place; of several, the first that did."""
+        # so that the earliest successor is put in last, and stays
         latest_first = sorted(self.facts, key=lambda fact: fact.since, reverse=True)
         return {fact.supersedes: fact for fact in latest_first if fact.supersedes}
 
@@ -287,6 +288,7 @@ class Scenario(Model):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
+        # the first alone: a later check looks up what an earlier one has found to be there
         for problem in self._problems():
             raise ValueError(problem)
         return self

@@ -38,6 +38,7 @@ ENDED, LATER = "2026-02-20T10:00:00+00:00", "2026-04-01T10:00:00+00:00"
 KINDS = ("project", "procedural", "episodic", "user")
 """By turns, those of what is filed."""
 PAST, FUTURE = "2000-01-01T00:00:00+00:00", "2999-01-01T00:00:00+00:00"
+# a part of what VERSION stands for: another list makes other texts of the numbers in old cases
 SUBJECTS = (
     "invoice service", "label printer", "search index", "mail queue", "price table", "image resizer", "audit trail",
     "kiosk app", "tax rules", "webhook keys", "backup job", "login page", "wish list",

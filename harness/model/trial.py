@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from harness.adapter import Operation
 
+# in the order of tables: `Results.list_writes` takes it from here, append first
 WritePolicy = Literal[
     "append", "curated", "matched", "deprecate", "expire", "on-commit", "deprecate-on-commit", "reviewed"
 ]

@@ -38,6 +38,7 @@ class Held:
 
     @property
     def expired(self) -> bool:
+        # sequences write no other end that has come
         return self.item.expires == PAST
 
     @property

@@ -54,6 +54,7 @@ def _tell(step: Step, stored: range) -> str:
     at, of = name_scope(step.scope), ", ".join(map(name_memory, about)) or "nothing"
     twin = name_memory(step.of[-1]) if step.of else ""
     form = "" if step.form in TWINS and not step.of else FORMS[step.form].format(twin=twin)
+    # the forms of twins begin with it: `update m2 to the text of m1`
     text = form.removeprefix(" with") if step.form in TWINS else f" another text{form}"
     if step.op == "remember":
         names = name_memory(stored[0]) + (f" to {name_memory(stored[-1])}" if len(stored) > 1 else "")

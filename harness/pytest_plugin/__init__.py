@@ -42,6 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--coldwarm-noise", action="append", type=int, metavar="N", help="Repeatable. Default: 0.")
     group.addoption(
         "--coldwarm-write", action="append", metavar="WAY",
+        # spelt out: WritePolicy would load the harness into every pytest of the environment
         choices=["append", "curated", "matched", "deprecate", "expire", "on-commit", "deprecate-on-commit", "reviewed"],
         help="As --write of coldwarm run; repeatable. Default: append and curated.",
     )  # fmt: skip

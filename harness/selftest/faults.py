@@ -167,6 +167,7 @@ def is_gain(definition: Definition, sound: Measure, found: Measure) -> bool:
     """Whether `found` is better than what the reference reaches, or cannot be told to be no better."""
     if not isinstance(sound, Measured) or not isinstance(found, Measured):
         return sound.status != found.status
+    # the other way round: a gain is there if the reference is below what was found
     return abs(found.value - sound.value) > SLACK and _is_below(definition.better, found.value, sound.value)
 
 

@@ -92,6 +92,7 @@ def check_noise(proof: ScenarioProof) -> Count:
         for each in noise.generate(proof.scenario, proof.repo, proof.classifier, NOISE, seed):
             said += 1
             reading = proof.classifier.by_rules(each.item.text)
+            # `-` before `|`: what is named and no lure, and lures that are asserted where they do not hold
             wrong = reading.named - lures.keys() | {
                 name
                 for name in reading.asserted & lures.keys()
