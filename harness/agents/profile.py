@@ -198,6 +198,7 @@ class Profile(Setting):
         )
 
     def list_reads(self) -> list[Path]:
+        # an absolute path, as `~` becomes, leaves the folder out
         return [Path(self.folder, Path(each).expanduser()).resolve() for each in self.reads]
 
     def texts(self) -> Mapping[str, str]:
@@ -317,6 +318,7 @@ def _find_wrong_name(key: str, text: str, profile: Profile) -> str:
 
 def fill(text: str, values: Mapping[str, str]) -> str:
     """A text with what the names in it stand for."""
+    # `read` has refused every name that is none of these, and every brace that is not closed
     return _NAME.sub(lambda found: values[found[1]], text)
 
 

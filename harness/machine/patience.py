@@ -48,6 +48,7 @@ class Patience:
         if not found and not self.used_excuse and (excuse := self._excuse()):
             self._excused_spans[excuse] += 1
         else:
+            # all of it where nothing came: if `ready` gives up early each time, the deadline still comes
             self.left -= min(took, span) if found else span
         if not found and self.left <= 0:
             raise TimeoutError

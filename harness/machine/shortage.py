@@ -74,6 +74,7 @@ def find(told: str, folder: Path, held: int = 0) -> str:
         folder: Where the program writes.
         held: Bytes of memory that it held at most; 0: not known.
     """
+    # looked at one after the other until one is lacking: a look may write a probe, or walk a store
     looks = (each.look(folder, held) for each in _ALL if each.signs.search(told))
     return next(filter(None, looks), "")
 
@@ -135,6 +136,7 @@ def tell_kill(sent: int) -> str:
 
 def holds_most(held: int) -> bool:
     """Whether a process of so many bytes filled the memory of this machine by itself."""
+    # where the total is not known (0), a process of any size did, and a kill is not laid to the machine
     return bool(held) and held * 2 >= _read_memory()[0]
 
 
@@ -256,6 +258,7 @@ _OURS = {
 
 
 def _make_shortage(numbers: tuple[int, ...], words: str, look: Callable[[Path, int], str]) -> _Shortage:
+    # as Python spells an error's number, and as Rust does
     either = "|".join(map(str, numbers))
     return _Shortage(numbers, re.compile(rf"{words}|\[Errno ({either})\]|os error ({either})\b"), look)
 

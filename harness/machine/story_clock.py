@@ -60,6 +60,7 @@ class StoryClock:
 
     def set(self, at: datetime) -> None:
         """To this time; when it was set to it before, to where it has gone from there, so that it repeats nothing."""
+        # up, so that no process is shown a time before the one that is set
         self._ahead = self._known.setdefault(at, ceil(at.timestamp() - time.time()))
         draft = self.folder / "draft"
         # an offset knows no time zone, and a file that is replaced is never read half written

@@ -160,6 +160,7 @@ def classify_file(path: str) -> str:
 def find_shape(path: str, old: str, new: str) -> Shape | None:
     """The value that changed between two lines of a file, if they are alike but for it."""
     form = classify_file(path)
+    # before the form of its file: a record is a document, too, in which a word like `accepted` is no value
     if _RECORDS.search(path) and (a := _STATUS.fullmatch(old)) and (b := _STATUS.fullmatch(new)):
         return _find_around("record", "status", old, new, a, b)
     if form == "whole":

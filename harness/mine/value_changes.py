@@ -16,6 +16,7 @@ from harness.mine.shapes import ChangeKind, Shape
 from harness.repo.changes import Change, Commit, FileChange, GitFolder, Hunk, Line, read_texts, walk
 from harness.repo.checkout import Repo
 
+# every repeat has a bound: a row may be long, and is searched from each of its names on
 _GIVEN = re.compile(r"\b(\w{1,99})\s{0,9}(?::[^=]{0,99})?=\s{0,9}((?:[\"'\d\-TFN\[({]|[bBrRuU]{1,2}[\"']).{0,200})")
 """A name that a line of Python gives a value which may be a literal, and what follows, as far as a value may go."""
 _LINK = re.compile(r"\]\([^)\s]*$|^\s*\[[^\]]+\]:\s*\S*$|\b(?:href|src)=[\"']?[^\"']*$")
