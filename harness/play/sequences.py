@@ -76,14 +76,16 @@ def _is_late(played: Play) -> bool:
 
 def list_texts(steps: Steps) -> list[str]:
     """Every text that these steps write, so that no backend waits for an embedder."""
-    found: dict[int, str] = {}
+    texts, current = list[str](), dict[int, str]()
     for at, (step, stored) in enumerate(number_steps(steps)):
-        twin = found.get(step.of[0], "") if step.of else ""
-        found |= {each: write_text(step.form, each, twin) for each in stored}
-        if step.op == "update":
-            found[CHANGED + at] = write_text(step.form, CHANGED + at)
+        # as the oracle makes them: by the memory named last, and by a number of its own for an update
+        twin = current.get(step.of[-1], "") if step.of else ""
+        made = {each: write_text(step.form, each, twin) for each in ([CHANGED + at] if step.op == "update" else stored)}
+        texts += made.values()
+        changed = step.op == "update"
+        current |= dict.fromkeys(current.keys() & step.of[:1], made[CHANGED + at]) if changed else made
     # a blank text is not to be stored, so nobody embeds it
-    return list(filter(str.strip, found.values()))
+    return list(filter(str.strip, texts))
 
 
 def print_program(store: ChildStore, played: Play) -> str:

@@ -17,7 +17,8 @@ from harness.conformance import promises
 from harness.gateway import endpoint
 from harness.gateway.embedder import Encoded
 from harness.gateway.gateway import Gateway
-from harness.model.sequence import VERSION
+from harness.model.sequence import VERSION, Step, write_text
+from harness.play.sequences import list_texts
 from tests.support.fakes import FakeEmbedder
 
 
@@ -92,3 +93,15 @@ def test_a_deadline_that_passes_while_nobody_waits_for_us_is_the_backend_s(
     played = replay(case)
     assert played.exit_code == 1
     assert "recall timed-out" in played.output
+
+
+def test_every_text_that_repeats_another_is_warmed_as_it_is_written() -> None:
+    steps = (
+        Step(op="remember", count=2),
+        Step(op="update", of=(0, 1), form="capitals"),
+        Step(op="remember", of=(0,), form="spaces"),
+        Step(op="supersede", of=(2, 1), form="capitals"),
+    )
+    first, second = (write_text("plain", number) for number in (0, 1))
+    wide = "  ".join(second.upper().split(" "))
+    assert list_texts(steps) == [first, second, second.upper(), wide, second.upper()]
