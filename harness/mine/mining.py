@@ -199,7 +199,7 @@ def write(
                 f"({tell_most(reasons)}); {_advise(mined.repo, mined.commits, reasons)}"
             )
         (draft / REPORT).write_text(
-            json.dumps(_report(mined, sound, seed, reasons), indent=1, ensure_ascii=False) + "\n"
+            json.dumps(_report(mined, sound, seed, reasons), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
         )
         # mkdtemp lets in nobody but its owner
         draft.chmod(0o755)
