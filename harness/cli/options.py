@@ -102,8 +102,13 @@ def with_elsewhere(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def with_processes(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
-        "--jobs", "-j", type=click.IntRange(1, 64), default=os.cpu_count, help="Stories scored side by side."
+        "--jobs", "-j", type=click.IntRange(1, 64), default=_count_jobs, help="Stories scored side by side."
     )(command)
+
+
+def _count_jobs() -> int:
+    # a default has to lie in its option's range, too
+    return min(os.cpu_count() or 1, 64)
 
 
 def with_demands(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -23,6 +23,14 @@ def _all(command: click.Command, name: str) -> Iterator[tuple[str, click.Command
 COMMANDS = dict(_all(commands, "coldwarm"))
 
 
+@pytest.mark.parametrize(("processors", "jobs"), [(96, 64), (8, 8), (None, 1)])
+def test_any_number_of_processors_is_a_number_of_jobs(
+    processors: int | None, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: processors)
+    assert COMMANDS["coldwarm score"].make_context("score", ["RUN"]).params["jobs"] == jobs
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_and_option_is_explained(name: str) -> None:
     assert COMMANDS[name].help
