@@ -90,14 +90,14 @@ class Desk:
         """Puts `new` in the place of `old`, which has to stand there exactly once; an empty `old` makes a new file."""
         if self.edited >= EDITS:
             raise Refusal(f"{EDITS} edits were made: no more are")
-        if len(new) > LARGEST:
-            raise Refusal(f"{path}: would be longer than {LARGEST:,} characters")
         if old:
             before = self.read_file(path)
             count = before.count(old)
             if count != 1:
                 raise Refusal(f"{path}: `old` stands there {count} times, not once: give more of what is around it")
             new = before.replace(old, new)
+        if len(new) > LARGEST:
+            raise Refusal(f"{path}: would be longer than {LARGEST:,} characters")
         how = os.O_WRONLY | (os.O_TRUNC if old else os.O_CREAT | os.O_EXCL)
         try:
             data = new.encode()

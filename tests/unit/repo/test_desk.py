@@ -230,6 +230,10 @@ def test_an_edit_fits_once_or_is_refused(at: tuple[Desk, Path]) -> None:
             sits.edit_file("notes/new/page.md", old, "x")
     with pytest.raises(Refusal, match="longer than"):
         sits.edit_file("big", "", "x" * (desk.LARGEST + 1))
+    sits.edit_file("large", "", "a" + "x" * (desk.LARGEST - 1))
+    with pytest.raises(Refusal, match="longer than"):
+        sits.edit_file("large", "a", "aa")
+    assert len(sits.read_file("large")) == desk.LARGEST
     with pytest.raises(Refusal, match="UTF-8"):
         sits.edit_file("odd", "", "\ud800")
     (tree / "raw").write_bytes(b"\xff\xfe")
