@@ -155,7 +155,7 @@ def plan(side: Side, difference: float, wanted: float) -> Plan:
     room = power.find_room(side.stories)
     if difference > room:
         raise PlanError(
-            f"{side.left} leaves {100 * room:.0f} of 100 to be gained, so {side.right} cannot gain "
+            f"{side.left} leaves {100 * room:.3g} of 100 to be gained, so {side.right} cannot gain "
             f"{100 * difference:g}: ask for less, or play harder stories"
         )
     needs = [
