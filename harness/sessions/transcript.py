@@ -140,10 +140,12 @@ def _pair(parts: Sequence[Part], left_out: Counter[str]) -> dict[int, str]:
     return answers
 
 
-def _cut(text: str, most: int, beside: int = 0) -> str:
-    """The two ends of a long text, three quarters of it from the beginning."""
+def _cut(text: str, most: int, beside: int = 0, whole: int = 0) -> str:
+    """The two ends of a long text, three quarters of it from the beginning; `whole`: how long it was before a cut."""
     head, tail = most * 3 // 4 + beside, most // 4 + beside
-    return text if len(text) <= head + tail else f"{text[:head]}\n[... of {len(text):,} characters ...]\n{text[-tail:]}"
+    if len(text) <= head + tail:
+        return text
+    return f"{text[:head]}\n[... of {max(whole, len(text)):,} characters ...]\n{text[-tail:]}"
 
 
 def _shorten(part: Part, most: int) -> Part:
@@ -159,15 +161,15 @@ def _shorten(part: Part, most: int) -> Part:
 
 def prepare(part: Part) -> Part:
     """A part as it is searched for secrets: bounded, and no character of it that cannot be written down."""
-
-    def bound_text(text: str, most: int) -> str:
-        return clean(_cut(text, most, BESIDE))
-
     if isinstance(part, Utterance):
-        return replace(part, text=bound_text(part.text, SAID))
+        return replace(part, text=_bound(part.text, SAID))
     if isinstance(part, ToolResponse):
-        return ToolResponse(part.id, bound_text(part.text, TOOL))
-    return ToolRequest(part.id, bound_text(part.name, TOOL), bound_text(part.arguments, TOOL))
+        return ToolResponse(part.id, _bound(part.text, TOOL))
+    return ToolRequest(part.id, _bound(part.name, TOOL), _bound(part.arguments, TOOL))
+
+
+def _bound(text: str, most: int) -> str:
+    return clean(_cut(text, most, BESIDE))
 
 
 def list_texts(part: Part) -> Iterator[str]:
@@ -178,17 +180,16 @@ def list_texts(part: Part) -> Iterator[str]:
 def _clean(part: Part, secrets: Secrets, left_out: Counter[str]) -> Part:
     def redact_text(text: str, most: int) -> str:
         # cut after the search, which knows no half of a secret
-        short = _cut(redacted := secrets.redact(text), most)
+        short = _cut(redacted := secrets.redact(_bound(text, most)), most, whole=len(text))
         if short != redacted:
             left_out["the middle of a long text" if most == SAID else "the middle of what a tool was told or said"] += 1
         return short
 
-    part = prepare(part)
     if isinstance(part, Utterance):
         return replace(part, text=redact_text(part.text, SAID))
     if isinstance(part, ToolResponse):
         return ToolResponse(part.id, redact_text(part.text, TOOL))
-    return ToolRequest(part.id, secrets.redact(part.name)[:100], redact_text(part.arguments, TOOL))
+    return ToolRequest(part.id, secrets.redact(_bound(part.name, TOOL))[:100], redact_text(part.arguments, TOOL))
 
 
 def clean(text: str) -> str:

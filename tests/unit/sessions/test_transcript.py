@@ -65,6 +65,15 @@ def test_a_call_without_an_answer_gets_an_empty_one_and_an_answer_without_a_call
     assert left_out == {"an answer to no call": 1, "the answer of a tool, which is not recorded": 1}
 
 
+def test_a_long_text_says_how_long_it_was() -> None:
+    draft, text = Draft(), "word " * 40_000
+    for part in (Utterance("user", text), ToolRequest("a", "cat", text), ToolResponse("a", text)):
+        draft.add(part, Secrets(), Counter())
+    said, call, answer = draft.compose(Counter())
+    shortened = (said.content, call.tool_calls[0].function.arguments, answer.content)
+    assert ["[... of 200,000 characters ...]" in each for each in shortened] == [True] * 3
+
+
 # --- place ---
 
 
