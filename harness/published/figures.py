@@ -158,7 +158,9 @@ def _compute_ndcg(answers: Answers, k: int, unit: str, gold: Callable[[Question]
     for question, names in answers:
         if wanted := set(gold(question)):
             # fewer than k may have come back, or more
-            gained = sum(gain for gain, name in zip(gains, names, strict=False) if name in wanted)
+            placed = enumerate(zip(gains, names, strict=False))
+            # what comes back in several pieces gains once, at its first place
+            gained = sum(gain for at, (gain, name) in placed if name in wanted and name not in names[:at])
             shares.append(gained / sum(gains[: len(wanted)]))
     return _mean(
         f"ndcg_any@{k} ({unit})", f"gain of the {unit}s of the evidence by place, as LongMemEval divides", shares

@@ -107,6 +107,12 @@ def test_a_gain_by_place_is_what_longmemeval_divides(tmp_path: Path) -> None:
     assert of == 3 and total == pytest.approx(1 + (1 + 1 / log2(3)) / 2)  # places 1 and 2 count 1 each
 
 
+def test_a_session_that_comes_back_in_pieces_gains_once(tmp_path: Path) -> None:
+    seen = locomo(tmp_path, "session", ["D1", "D1"], ["D2", "D2", "D3"], [], [], [])
+    total, of = value(seen, "ndcg_any@5 (session)")
+    assert of == 3 and total == pytest.approx(1 + (1 + 1 / log2(3)) / 2)
+
+
 def forgetting(folder: Path, *brought: list[str] | None, unable: bool = False) -> Answered:
     """What came back as texts, for the final query and two probes."""
     told = FORGETEVAL.load(write_forgeteval(folder, case()))
