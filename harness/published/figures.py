@@ -93,7 +93,7 @@ def compute(played: Sequence[Answered], ks: Sequence[int]) -> Figures:
             _count_passes(played, posed.k)
             # only a set of changes says what must not come back
             if any(each.lacks for _, each, _ in recalls)
-            else _list_figures(answers, [k for k in ks if k <= posed.k], posed.unit)
+            else _list_figures(answers, [k for k in ks if k <= posed.k] or [posed.k], posed.unit)
         ),
     )  # fmt: skip
 

@@ -113,6 +113,13 @@ def test_a_session_that_comes_back_in_pieces_gains_once(tmp_path: Path) -> None:
     assert of == 3 and total == pytest.approx(1 + (1 + 1 / log2(3)) / 2)
 
 
+def test_fewer_memories_than_any_figure_is_told_at_have_figures_of_their_own(tmp_path: Path) -> None:
+    told = MEMORYCODE.load(write_memorycode(tmp_path / "dataset"), "session")
+    seen = compute([answered(told, ["S3"], [], k=3)], MEMORYCODE.k)
+    assert value(seen, "current_recalled@3, in the words of the rule") == (1, 1)
+    assert list(report.list_lines([seen]))
+
+
 def forgetting(folder: Path, *brought: list[str] | None, unable: bool = False) -> Answered:
     """What came back as texts, for the final query and two probes."""
     told = FORGETEVAL.load(write_forgeteval(folder, case()))
