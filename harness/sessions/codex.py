@@ -130,7 +130,8 @@ class CodexReader:
 def _unwrap(text: str) -> str:
     if text.startswith('{"output":'):
         try:
-            return as_text(as_dict(json.loads(text)).get("output")) or text
+            output = as_dict(json.loads(text)).get("output")
+            return output if isinstance(output, str) else text
         except (ValueError, RecursionError):
             # what a tool printed may only look like it
             pass

@@ -135,6 +135,19 @@ def test_a_rollout_names_the_commit_that_it_recorded(tmp_path: Path) -> None:
     assert (session.entry.commit, session.entry.branch) == ("a" * 40, "trunk")
 
 
+def test_a_tool_that_printed_nothing_is_told_so(tmp_path: Path) -> None:
+    file = recorded.write_codex(tmp_path)
+    printed = json.dumps({"output": "", "metadata": {"exit_code": 0}})
+    items = (
+        recorded.codex_item("function_call", call_id="t9", name="shell", arguments="{}"),
+        recorded.codex_item("function_call_output", call_id="t9", output=printed),
+    )
+    with file.open("a") as stream:
+        stream.write(lines(items))
+    _, [session] = read(file, tmp_path / "out")
+    assert session.messages[-1].role == "tool" and session.messages[-1].content == ""
+
+
 def test_who_was_spawned_by_a_model_is_no_user(tmp_path: Path) -> None:
     """As Claude Code 2.1.332 and Codex 0.171.0 wrote it: a rollout of the sub-agent's own, and what it found for the
     model that asked, among the user's messages."""
