@@ -120,7 +120,9 @@ class SpansReader:
 
 
 def _tell_start(span: dict[str, Any]) -> int:
-    text = as_text(span.get("startTimeUnixNano"))
+    start = span.get("startTimeUnixNano")
+    # the protocol writes a text of digits, and has a number read as well
+    text = str(start) if isinstance(start, int) else as_text(start)
     return int(text) if text.isdecimal() and len(text) < 20 else 0
 
 

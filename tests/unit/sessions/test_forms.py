@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
@@ -146,6 +147,14 @@ def test_a_tool_that_printed_nothing_is_told_so(tmp_path: Path) -> None:
         stream.write(lines(items))
     _, [session] = read(file, tmp_path / "out")
     assert session.messages[-1].role == "tool" and session.messages[-1].content == ""
+
+
+def test_spans_stand_in_the_order_of_their_starts_whether_these_are_texts_or_numbers(tmp_path: Path) -> None:
+    file = recorded.write_spans(tmp_path)
+    _, [texts] = read(file, tmp_path / "texts")
+    file.write_text(re.sub(r'"startTimeUnixNano": "(\d+)"', r'"startTimeUnixNano": \1', file.read_text()))
+    _, [numbers] = read(file, tmp_path / "numbers")
+    assert numbers.messages == texts.messages
 
 
 def test_who_was_spawned_by_a_model_is_no_user(tmp_path: Path) -> None:
