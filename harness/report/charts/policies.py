@@ -258,7 +258,8 @@ def describe_ways(results: Results, names: Sequence[str]) -> str:
     for name in names:
         write = ways.best_write(results, name)
         if spread := ways.spread(results, name, DECISIONS_RIGHT, write):
-            sentences.append(f"{show(name)} {ways.WRITE_LABELS[write]} {spread.text}/{spread.of:,}")
+            of = f"/{spread.of:,}" if spread.of else ""
+            sentences.append(f"{show(name)} {ways.WRITE_LABELS[write]} {spread.text}{of}")
     return (
         f"Right decisions under the way of writing that suits each backend best: {'; '.join(sentences)}."
         if sentences

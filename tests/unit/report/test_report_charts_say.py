@@ -8,11 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.compare.rows import Way
+from harness.metrics.completion import DECISIONS_RIGHT
 from harness.metrics.footprint import Sample
 from harness.model.results import Pooled
 from harness.model.trial import READ_POLICIES
 from harness.report.charts import decisions, deletion, growth, policies, stories
 from harness.report.model.ways import Spread, show_range
+from tests.support.made_results import play
 
 
 @pytest.mark.parametrize(
@@ -120,6 +123,13 @@ def test_what_policies_change_is_told_as_it_is(table: dict[str, tuple[str, str, 
         low, high = sorted(int(each.split("/")[0]) for each in (one, two))
         told = f"{name} look up {show_range(low, high)}/30"
         assert part == told + (f" instead of append {other}" if other != "unsupported" else "")
+
+
+def test_a_range_over_unequal_numbers_of_decisions_has_no_denominator() -> None:
+    whole, part = ({DECISIONS_RIGHT: told} for told in ([(2, 2), (2, 2)], [(2, 2)]))
+    by_way = {Way("append", "trusting"): whole, Way("append", "newest"): part, Way("expire", "trusting"): part}
+    chart = policies.chart_ways(play({"x": by_way}))
+    assert chart is not None and chart.says.endswith("suits each backend best: x append 2\u20134.")
 
 
 def test_sizes_are_pooled_by_half_powers_of_ten() -> None:
