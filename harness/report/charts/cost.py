@@ -157,9 +157,10 @@ def _name_write(row: CostRow) -> str:
 def describe(ranked: Sequence[Sequence[str]], cold: Sequence[str] | None) -> str:
     """From the rows of the table: what each completed job has cost in the write policy that suits a row best, and how
     many jobs there were."""
-    without = f"{cold[4]} without memory ({cold[3]} jobs); " if cold else ""
+    without = f"{cold[4]} without memory ({cold[3]} jobs)" if cold else ""
     told_of = words.join_words([f"{row[0]} {row[4]} ({row[1]}, {row[3]} jobs)" for row in ranked])
-    return f"Tokens for each completed job, written as suits each backend best: {without}{told_of}."
+    parts = "; ".join(filter(None, [without, told_of])) or "only controls were played"
+    return f"Tokens for each completed job, written as suits each backend best: {parts}."
 
 
 def _draw_sheet(results: Results, rows: Sequence[CostRow]) -> Sheet:

@@ -213,6 +213,8 @@ def chart_noise(results: Results) -> Chart | None:
 
 def describe_noise(body: Sequence[Sequence[str]]) -> str:
     """From the rows of the table: of each backend its counts at the least and the most noise."""
+    if not body:
+        return "Only controls were played at several levels."
     levels = sorted({int(row[2]) for row in body})
     first, last = (
         {row[0]: row[3] for row in body if row[2] == str(level)} for level in (levels[0], levels[-1])

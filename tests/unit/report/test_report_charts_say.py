@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from harness.compare.rows import Way
 from harness.metrics.completion import DECISIONS_RIGHT
 from harness.metrics.footprint import Sample
-from harness.model.results import Pooled
+from harness.metrics.recall import RECALL
+from harness.model.results import Contrast, Pooled
 from harness.model.trial import READ_POLICIES
-from harness.report.charts import decisions, deletion, growth, policies, stories
+from harness.report.charts import cost, decisions, deletion, growth, policies, stories
 from harness.report.model.ways import Spread, show_range
-from tests.support.made_results import play
+from tests.support.made_results import play, results
 
 
 @pytest.mark.parametrize(
@@ -130,6 +131,21 @@ def test_a_range_over_unequal_numbers_of_decisions_has_no_denominator() -> None:
     by_way = {Way("append", "trusting"): whole, Way("append", "newest"): part, Way("expire", "trusting"): part}
     chart = policies.chart_ways(play({"x": by_way}))
     assert chart is not None and chart.says.endswith("suits each backend best: x append 2\u20134.")
+
+
+def test_controls_alone_are_compared_with_nothing() -> None:
+    played = results({"full_context": {RECALL: [(1, 2)]}})
+    row = played.backends["full_context"].model_copy(update={"control": True})
+    levels = [
+        Contrast(backend="full_context", write_policy="append", read_policy="trusting", noise=noise, primary=not noise,
+                 measures=row.measures) for noise in (0, 20)
+    ]  # fmt: skip
+    changes = {"backends": {"full_context": row}, "contrasts": tuple(levels)}
+    chart = growth.chart_noise(played.model_copy(update=changes))
+    assert chart is not None and chart.says.startswith("Only controls were played at several levels.")
+    told = cost.describe([], ("cold", "", "9", "1/2", "30"))
+    assert told.endswith("suits each backend best: 30 without memory (1/2 jobs).")
+    assert cost.describe([], None).endswith("suits each backend best: only controls were played.")
 
 
 def test_sizes_are_pooled_by_half_powers_of_ten() -> None:
