@@ -42,7 +42,9 @@ class Watch:
         self._stopped = threading.Event()
 
     def began(self, name: str) -> None:
-        self._since[name], self._due[name] = self._clock(), SLOW
+        # In this order, as another thread may look in between, and goes by `_since`.
+        self._due[name] = SLOW
+        self._since[name] = self._clock()
 
     def over(self, name: str) -> None:
         self._since.pop(name, None)

@@ -63,6 +63,18 @@ def test_what_has_ended_takes_no_longer(tmp_path: Path, out: io.StringIO, clock:
     assert "store" not in out.getvalue().splitlines()[-1]
 
 
+def test_a_look_from_another_thread_finds_no_half_of_what_begins() -> None:
+    watch = progress.Watch(lambda _: None)
+
+    class Looked(dict[str, float]):
+        def __setitem__(self, name: str, since: float) -> None:
+            super().__setitem__(name, since)
+            assert watch.look() == name
+
+    watch._since = Looked()
+    watch.began("a trial")
+
+
 def test_on_a_terminal_the_bar_names_what_goes_on_and_for_how_long(out: io.StringIO, clock: Clock) -> None:
     told = lines(out, clock, force_terminal=True)
     told.planned(2, 0)
