@@ -16,6 +16,7 @@ SUITES = {"deep": DEEP}
 """Suites that come with coldwarm beside the usual one, by the name that `--suite` takes."""
 FIXTURES = (_FIXTURES if INSTALLED else ROOT / "fixtures") / "repos"
 TEMPLATES = ROOT / "harness" / "report" / "templates" if INSTALLED else ROOT / "reports" / "templates"
+# absolute from the start, so that no later change of the working folder moves it
 RUNS = Path("coldwarm-runs").absolute() if INSTALLED else ROOT / "reports" / "out"
 """Where runs are written unless --out names another folder."""
 CASES = RUNS.parent / "promises"

@@ -58,6 +58,7 @@ def write_markdown(declared: Mapping[str, Declaration]) -> str:
             if support[name].note:
                 notes[support[name].level, make_plain(" ".join(support[name].note.split()))].append(f"`{name}`")
         lines += ["", f"`{label}`", ""] if notes else []
+        # by level alone: the sort is stable, so that notes of one level keep the order of CAPABILITIES
         lines += [
             f"- {level}: {', '.join(names)}: {note}" for (level, note), names in sorted(notes.items(), key=_level)
         ]

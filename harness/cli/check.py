@@ -81,6 +81,7 @@ def _try_check(spec: Spec, call_seconds: float | None, *, hunting: bool, fresh: 
 
     try:
         broken = _check(spec, call_seconds, fresh=fresh)
+        # a broken promise counts as one check more: False adds nothing
         return broken + (hunting and promises.hunt_spec(spec, HUNT_SECONDS, call_seconds) == FAILED)
     except registry.RegistryError as error:
         stop(error)

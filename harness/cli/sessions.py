@@ -125,6 +125,7 @@ def _put(folder: Path, specs: Sequence[Spec], feed: Feed, out: Path, wait: float
                     observe = setting.playable.backend.support["observe"]
                     if feed == "native" and not observe.supported:
                         say(f"{spec.label} captures no session ({observe.note}); it was not told")
+                        # In no capture, by which the exit code below is 3.
                         continue
                     with say_during(open_terminal(), f"telling {spec.label}"):
                         captures.append(captured.count(*feeding.play(folder, setting, feed, run_folder)))

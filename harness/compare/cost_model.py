@@ -24,6 +24,7 @@ Payer = Literal["reader", "writer", "backend"]
 class Condition(NamedTuple):
     """What one row is about; the backend is None for the cold arm."""
 
+    # taken by place elsewhere (planning.spend, sorting below): a new field goes to the end
     reader: str
     backend: str | None
     write_policy: WritePolicy | None

@@ -189,6 +189,7 @@ def spend(results: Results, rows: Sequence[Cost], side: Side, prices: Prices | N
         own = [
             each
             for each in rows
+            # the slice is backend, write policy and noise
             if (each.condition.backend or COLD) == name and is_headline_trial(*each.condition[1:4], conditions)
         ]
         played = {

@@ -153,6 +153,7 @@ def _recall(
 
 def _compute_ndcg(answers: Answers, k: int, unit: str, gold: Callable[[Question], Sequence[str]]) -> Figure:
     """The second place counts as much as the first: LongMemEval's code divides by log2 of the place."""
+    # written out, as log2 of the first place is 0; that of the second is 1
     gains = [1.0, *(1 / log2(place) for place in range(2, k + 1))]
     shares = []
     for question, names in answers:

@@ -96,6 +96,7 @@ def _write(directory: Path, story: Story, session: Session, job: Job, arm: Arm) 
     for folder in ("environment", "tests", "solution"):
         (root / folder).mkdir(parents=True)
     with story.repo.worktree(session.commit) as tree:
+        # a link stays one: followed, it could bring in what lies outside of the tree
         shutil.copytree(tree, root / "environment" / "repo", symlinks=True, ignore=shutil.ignore_patterns(".git"))
     texts = {
         "task.toml": _describe(scenario, job, name, arm),
@@ -183,6 +184,7 @@ def list_notes(scenario: Scenario, until: Session, job: Job) -> Iterator[str]:
                     cited = f" ({source.path}:{source.line})" if source and source.path else ""
                     notes.append((name, _format_line(session, scenario.home(fact), f"{text}{cited}")))
             elif isinstance(step, Remember):
+                # without the name of a fact, so that no Forget takes it away
                 for each in step.texts:
                     notes.append(("", _format_line(session, step.scope or scenario.place(session), each.text)))
             elif isinstance(step, Forget):

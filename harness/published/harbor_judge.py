@@ -60,6 +60,7 @@ def main() -> None:
     for words in job["run"]:
         code, _, output = run(words)
         print(f"{' '.join(words)}: exit {code}\n{output}")  # noqa: T201
+    # only now: the job's own commands must neither read nor change them
     lay_hidden()
     outcomes = [judge(each) for each in job["decisions"]]
     reward = {"reward": int(all(each == "right" for each in outcomes))}

@@ -45,6 +45,7 @@ def read(file: Path, unit: Unit, wording: Wording) -> PublishedSet:
 def _read_talk(talk: Shape, unit: Unit, wording: Wording, odd: Counter[str]) -> Haystack:
     name, conversation = talk["sample_id"].text, talk["conversation"]
     # by number, as session_10 comes after session_9
+    # `fullmatch`, as a key session_1_date_time stands beside each session_1
     numbers = sorted(int(found[1]) for key in conversation.take(dict) if (found := _SESSION.fullmatch(key)))
     documents: list[Document] = []
     turns: set[str] = set()

@@ -61,6 +61,7 @@ def _read_dialogue(name: str, dialogue: Shape, odd: Counter[str]) -> Haystack:
     for at, session in enumerate(dialogue["sessions"]):
         when = (_FIRST + timedelta(days=at)).isoformat()
         documents.append(Document(name=f"S{at}", session=f"S{at}", at=when, text=session["text"].text))
+        # not strict: what does not go together is told below, with the number of its session
         topics = [
             topic.text for kind, topic in zip(session["type"], session["topic"], strict=False) if kind.value in _GIVEN
         ]

@@ -256,6 +256,7 @@ def read(log: Path) -> Answered:
                 each: document.name for document, ack in zip(haystack.documents, acks, strict=False) for each in ack.ids
             }
         elif isinstance(event, Changed):
+            # an id that a store gives again stands from here on for what took its place
             ids |= {each: f"mutation-{event.mutation}" for ack in event.acks for each in ack.ids}
         elif isinstance(event, Asked) and event.hits is not None:
             answers[event.question] = unpack(blobs, HITS, event.hits)

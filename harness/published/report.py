@@ -31,6 +31,7 @@ def list_lines(all_figures: Sequence[Figures]) -> Iterator[str]:
     """A table: a row for each figure, a column for each backend, in percent."""
     wide = max(len(figure.name) for figure in all_figures[0].figures)
     yield " ".join([" " * wide, *(f"{each.backend:>12}" for each in all_figures), f"{'questions':>10}"])
+    # by place: which figures there are, and in which order, depends on the questions and on k alone
     for at, figure in enumerate(all_figures[0].figures):
         cells = [f"{_format_percent(each.figures[at].value):>12}" for each in all_figures]
         yield " ".join([f"{figure.name:<{wide}}", *cells, f"{_count_questions(all_figures, at):>10}"])

@@ -122,6 +122,7 @@ class Baseline(Model):
         if policies == Policies.of(self.conditions):
             return self
         mine = (row for row in self.contrasts if (row.write, row.read, row.noise) == policies)
+        # a StoryRow forbids the policies that a ContrastRow has besides
         rows = (row.model_dump(include={*StoryRow.model_fields}) for row in mine)
         return self.model_copy(
             update={

@@ -139,6 +139,7 @@ def _find(results: Results, claim: Claim) -> Comparison | None:
     for each in results.list_comparisons(claim.write, claim.read, claim.family):
         if each.measure == claim.measure and (each.left, each.right) == (left, right):
             return each
+        # never in the family writes, where both names are one
         if each.measure == claim.measure and (each.left, each.right) == (right, left):
             return _turn(each)
     return None

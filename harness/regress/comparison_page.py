@@ -334,6 +334,7 @@ def _attach_cases(rows: Sequence[Row], old: Side, new: Side) -> Iterator[Row]:
                 room -= size
             else:
                 left_out += 1
+            # a case has to be drawn before it can be counted, so counting ends early, too
             if left_out > MOST_COUNTED or room <= 0:
                 break
         yield replace(row, cases=tuple(shown), left=left_out)

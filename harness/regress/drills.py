@@ -46,6 +46,7 @@ class Tested(NamedTuple):
 
 
 def list_changes(old: Baseline, new: Baseline) -> Iterator[Change]:
+    # one row of each: a run plays a drill with one size and with the first of its seeds
     rows = [{(row.measure, row.backend): row for row in side.trust} for side in (old, new)]
     families = defaultdict[str, list[Sides]](list)
     for measure, backend in sorted({*rows[0], *rows[1]}):

@@ -147,6 +147,7 @@ def _read_number(point: StoredValue) -> float:
 
 
 def _compare_stories(old: Baseline, new: Baseline) -> Iterator[Change]:
+    # where both runs have cells of a story, those of the new one: a change is looked at there
     cells = _digest_cells(old) | _digest_cells(new)
     rows = [{(row.backend, row.measure): row for row in side.rows} for side in (old, new)]
     families = defaultdict[str, list[Paired]](list)

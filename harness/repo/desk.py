@@ -80,6 +80,7 @@ class Desk:
             except Refusal:
                 continue
             for at, line in enumerate(split_lines(said), 1):
+                # a place in the folded line, where ß is two letters: what is shown may begin a little late
                 if (place := line.casefold().find(wanted)) >= 0:
                     found.append(f"{name}:{at}: {_show_around(line, place)}")
             if len(found) >= LINES:
@@ -100,6 +101,7 @@ class Desk:
             raise Refusal(f"{path}: would be longer than {LARGEST:,} characters")
         how = os.O_WRONLY | (os.O_TRUNC if old else os.O_CREAT | os.O_EXCL)
         try:
+            # before the file is opened, which empties it: a text that is no UTF-8 must not cost the old one
             data = new.encode()
             with inside.open_file(self.tree, path, how) as file:
                 file.write(data)
@@ -126,6 +128,7 @@ class Desk:
         """As `finish`, visible tests too, in a copy of the tree: who goes on working here finds no hidden test, nor
         what one left."""
         with leftovers.make_temporary() as copy:
+            # `/.` takes hidden files along; -a copies a link as one, whatever it leads to
             words = ("cp", "-a", f"{self.tree}/.", str(copy))
             copied = command.run(words, self.tree, {"PATH": programs.list_path(), "LC_ALL": "C.UTF-8"}, COPY_SECONDS)
             if copied.code:
@@ -152,6 +155,7 @@ class Desk:
             raise _refuse(path, error) from None
         above, seen = Path(*parts), 0
         try:
+            # by descriptors: a command that still runs may put a link in the place of a folder
             for root, folders, files, here in os.fwalk(dir_fd=at, follow_symlinks=False):
                 folders[:] = sorted(each for each in folders if each != ".git")
                 for each in sorted(files):

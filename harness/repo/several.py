@@ -29,6 +29,7 @@ class Repos(Repo):
         self._parts = (first, *others)
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # not as Repo does it, which would build the first fixture alone
         return Repos, self._parts
 
     @property

@@ -47,6 +47,7 @@ class Watch:
         self._since[name] = self._clock()
 
     def over(self, name: str) -> None:
+        # `_due` keeps it: another thread may be looking at this name just now.
         self._since.pop(name, None)
 
     def start(self) -> None:

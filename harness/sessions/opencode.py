@@ -143,7 +143,7 @@ class OpencodeReader:
 
     def _list_stored(self, session: str) -> Iterator[tuple[dict[str, Any], list[Any]]]:
         """Ids sort by time. What a name may not hold names no folder."""
-        storage = self._file.parent.parent.parent
+        storage = self._file.parent.parent.parent  # storage/session/PROJECT/SESSION.json
         for message in self._load(storage / "message", session):
             yield message, list(self._load(storage / "part", as_text(message.get("id"))))
 

@@ -88,12 +88,14 @@ class SpansReader:
         known from before is left out message by message.
         """
         known = self._known.setdefault(session, [])
+        # by role and parts alone: an answer has a `finish_reason`, which its repetition in the next call lacks
         names = [digest([as_dict(each).get("role"), as_dict(each).get("parts")]) for each in inputs]
         before = frozenset() if names[: len(known)] == known else frozenset(known)
         start = 0 if before else len(known)
         unread = [(name, each) for name, each in zip(names, inputs, strict=True)][start:]
         new = [(name, each) for name, each in unread if name not in before]
         new += [(digest([as_dict(each).get("role"), as_dict(each).get("parts")]), each) for each in outputs]
+        # answers as well, since the next call repeats them among its inputs
         known += [name for name, _ in new]
         return (each for _, each in new)
 

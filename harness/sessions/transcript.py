@@ -58,6 +58,7 @@ class Draft:
         if isinstance(cleaned, Utterance) and not cleaned.text.strip():
             return
         self._append(cleaned)
+        # at most twice: to SHORT, then to nothing
         while self.full and self.tools:
             self.give_way(SHORT if self.tools == TOOL else 0)
 
@@ -109,6 +110,7 @@ def _compose(parts: Sequence[Part], left_out: Counter[str]) -> tuple[Message, ..
             messages.append(Message(role="tool", content=answer or "", tool_call_id=call.id))
         utterance, calls = Utterance("assistant", ""), []
 
+    # a response is no case of its own here: it stands behind its call, wherever it was recorded
     for at, part in enumerate(parts):
         if isinstance(part, ToolRequest):
             # calls get ids of their own: recorded ones may be missing, or come again

@@ -39,6 +39,7 @@ def read(file: Path, size: int, wrong: Counter[str]) -> Iterator[Any]:
 def _is_document(stream: BinaryIO, size: int) -> bool:
     """The first line is no value, and the whole is one."""
     first = stream.readline(min(size, LONGEST))
+    # a document on one line is read as a line that holds one value
     if size > LONGEST or len(first) == size or _parses(first.removeprefix(_BOM)):
         return False
     return _parses((first + stream.read(size - len(first))).removeprefix(_BOM))

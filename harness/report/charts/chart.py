@@ -150,6 +150,7 @@ class Sheet:
                 [point for stroke in strokes for point in stroke],
                 [Path.LINETO if nth else Path.MOVETO for stroke in strokes for nth in range(len(stroke))],
             )
+            # Butt, since any other end of a line would reach beyond the number that a bar stands for.
             look = {"edgecolor": colour, "linewidth": width, "linestyle": (0, dash or None), "capstyle": "butt"}
             depth = 1 if colour == PALE else 2
             figure.add_artist(PathPatch(path, fill=False, transform=at, zorder=depth + order / 1000, **look))

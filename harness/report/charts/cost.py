@@ -226,6 +226,7 @@ def _draw_paid(sheet: Sheet, results: Results, rows: Sequence[CostRow], top: flo
     sheet.text(0, top + 22, "of these tokens, to", colour=SOFT)
     # A word counts as 0, which `decades` leaves out.
     parts = [[part if isinstance(part, float) else 0 for part in row.parts] for row in rows]
+    # The last of PAYERS is in another unit: it has to stay the last.
     paid = Scale.decades([value for each in parts for value in each[:-1]], 0, step - 12)
     pieces = Scale.decades([each[-1] for each in parts], 0, step - 12)
     y, aside = top + 44, False

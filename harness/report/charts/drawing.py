@@ -60,6 +60,7 @@ def _simplify(root: ElementTree.Element) -> None:
                 _present(element, key.strip(), value.strip())
         if re.fullmatch(r"rotate\(-?0[ ,].*\)", element.get("transform", "")):
             del element.attrib["transform"]
+        # No key is added, so the dict may be changed while it is gone through.
         for key, value in element.attrib.items():
             element.set(key, _shorten_path(value) if key in ("d", "x", "y") else value)
 
@@ -93,6 +94,7 @@ def _own_ids(root: ElementTree.Element, name: str) -> None:
 def _unwrap(element: ElementTree.Element) -> list[ElementTree.Element]:
     """What stands in groups that group nothing; the white space between elements goes."""
     element.tail = None
+    # Before the text is dropped: here it is what the reader reads, not white space.
     if element.tag == f"{{{SVG}}}text":
         return [element]
     element.text = None

@@ -161,6 +161,7 @@ def _draw_curve(
     if not known:
         sheet.text(left, top + 12, column.show(levels[0]), italic=True, colour=SOFT)
         return
+    # One number, if the last equals the first.
     ends = dict.fromkeys((known[0][1], known[-1][1]))
     shown = [f"{value:.0%}" if not up.log else words.format_number(value) for value in ends]
     sheet.text(left, top + 12, "\u2192".join(shown))

@@ -45,6 +45,7 @@ POLICIES_HEADS = (
 )  # fmt: skip
 BEST = " (best)"
 """Stands behind the write policy under which a row decides best."""
+# Two of them, as a slope has two ends: the places below are written for two.
 WRITES = USUAL_WRITES
 MEASURES = {STALE_USE: "acted on stale", DECISIONS_RIGHT: "decided right"}
 LOOK: Mapping[ReadPolicy, tuple[Shape, str, Dash]] = {

@@ -96,6 +96,7 @@ def _draw_stories(stories: Sequence[str], counts: Counts) -> Sheet:
     # As if there were three, since one or two columns would lie far apart.
     step = (WIDTH - _STORY_LEFT) / max(len(names), 3)
     few = step >= _STORY_WIDE
+    # There are more letters than MOST, so that no name goes without one.
     heads = [
         break_name(_name(name), int(step / 7.5)) if few else [letter]
         for name, letter in zip(names, LETTERS, strict=False)

@@ -124,6 +124,7 @@ def collect(
     shown_ids |= {
         receipt.id for receipt in [each for each in turns if each.id not in shown_ids][: max(0, BOUND - len(shown_ids))]
     }
+    # From `turns` again, so that wanted receipts stand among the others in one order.
     shown = tuple(receipt for receipt in turns if receipt.id in shown_ids)
     links: dict[tuple[str, str], str] = {}
     for receipt in shown:

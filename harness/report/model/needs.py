@@ -222,6 +222,7 @@ def _answer(results: Results, board: Board, need: Need) -> Answer:
     fit, others = list[tuple[BoardRow, str]](), list[tuple[BoardRow, str]]()
     tested = [row for row in board.rows if not row.cold and row.key in results.backends]
     for row in sorted(tested, key=lambda row: need.rank(results, row)):
+        # The first reason is told: failing calls may be behind all others, and a need's own rules are what was asked.
         why = _find_reason(results, board, row, (_excuse_failing, *need.rules, _not_worse))
         if why == UNKNOWN:
             # What was not measured speaks neither for a row nor against it.

@@ -53,6 +53,7 @@ def shorten(claims: Sequence[Claim], reached: str = "") -> list[Claim]:
     if len(claims) <= NAMED:
         return [*claims]
     beside = f" ({reached})" if reached else ""
+    # The first stands for all of them: its cell is where the sentence leads.
     return [replace(claims[0], phrase=f"{len(claims)} backends{beside}")]
 
 

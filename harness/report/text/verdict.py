@@ -208,6 +208,7 @@ def _pair_writes(results: Results, row: str) -> dict[ReadPolicy, tuple[Pooled, P
     """Right decisions of a row appended and looked up first, under each read policy that has both."""
     pairs = {}
     for read in ways.list_reads(results):
+        # Append, then curated: their order makes them before and after.
         before, after = (ways.pool_way(results, row, DECISIONS_RIGHT, write, read) for write in USUAL_WRITES)
         if before is not None and after is not None and before.value is not None and after.value is not None:
             pairs[read] = before, after

@@ -53,6 +53,7 @@ class Node(NamedTuple):
 
 def make_node(tag: Tag, cls: str, *children: Node | str | None) -> Node:
     """Empty children are left out."""
+    # A node is a tuple of three, so only None and an empty text are false.
     return Node(tag, cls, tuple(child for child in children if child))
 
 

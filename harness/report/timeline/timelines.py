@@ -291,6 +291,7 @@ def assemble(results: Results, timelines: Iterable[StoryTimelines]) -> Timelines
         tiers |= each.tiers
     bad = _order_fairly([trial for trial in trials.values() if describe_briefly(trial.cells)], tiers)
     wanted = {trial.id: thaw_tree(frozen[trial.id]) for trial in bad[:BOUND] if trial.id in frozen}
+    # Before they are numbered below, as a timeline finds its block by its place.
     blocks.sort(key=lambda block: (block.story, block.trials))
     full = _fit(bad, wanted)
     block_of = {name: number for number, block in enumerate(blocks) for name in block.trials}
