@@ -90,7 +90,7 @@ class Draft:
         for count, what in ((self.shortened, "most of"), (self.without, "all of")):
             if count:
                 left_out[f"{what} what a tool was told or said, in a long session"] += count
-        self.parts, self.size, self.shortened, self.without = [], 0, 0, 0
+        self.parts, self.size, self.tools, self.shortened, self.without = [], 0, TOOL, 0, 0
         return messages
 
 

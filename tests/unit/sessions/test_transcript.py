@@ -14,7 +14,7 @@ from harness.model.transcript import find_problems
 from harness.secrets.detector import Secrets
 from harness.sessions import place
 from harness.sessions.recorded import Heading, Part, ToolRequest, ToolResponse, Utterance
-from harness.sessions.transcript import Draft
+from harness.sessions.transcript import SAID, Draft
 from tasks import files, transcripts
 from tests.support.foreign import Foreign
 
@@ -72,6 +72,16 @@ def test_a_long_text_says_how_long_it_was() -> None:
     said, call, answer = draft.compose(Counter())
     shortened = (said.content, call.tool_calls[0].function.arguments, answer.content)
     assert ["[... of 200,000 characters ...]" in each for each in shortened] == [True] * 3
+
+
+def test_a_further_part_of_a_long_session_has_room_for_tools_again() -> None:
+    draft, left_out = Draft(), Counter[str]()
+    while not draft.full:
+        draft.add(Utterance("user", "x" * SAID), Secrets(), Counter())
+    assert draft.compose(Counter())
+    for part in (ToolRequest("a", "ls", "{}"), ToolResponse("a", "scripts")):
+        draft.add(part, Secrets(), left_out)
+    assert [message.content for message in draft.compose(left_out)] == ["", "scripts"] and not left_out
 
 
 # --- place ---
