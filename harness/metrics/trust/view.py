@@ -93,12 +93,12 @@ class DrillView:
         ]
 
     def list_ended(self, step: str) -> list[DrillDeed]:
-        """Each memory of which the backend said that a step marked it as ended."""
+        """Each memory of which the backend said that a step marked it, or all its parts, as ended."""
         return [
             DrillDeed(line, call.who, call.step, self.plan.by_name[name], self.ids.get(name, ()))
             for line, call in self.transcript.calls("deprecate", step)
-            for name, said in zip(call.about, self.transcript.answer(call) or (), strict=False)
-            if said
+            for name, said in _group(zip(call.about, self.transcript.answer(call) or (), strict=False)).items()
+            if all(said)
         ]
 
     @cached_property

@@ -62,10 +62,11 @@ def play(stage: DrillSession) -> None:
     stage.remember("former", [*stage.plan.of("standing"), *marked, *stage.plan.of("namesake", "spare", "newest")])
     stage.settle("former")
     _ask_until(stage, "former", marked)
-    ids = {piece.name: each for piece in marked for each in stage.ids.get(piece.name, ())}
-    if ids:
-        by_name = stage.plan.by_name
-        stage.call("marked", "deprecate", SCOPE, list(ids.values()), ENDED, about=[by_name[name] for name in ids])
+    # a memory that the store took apart has several ids, and each of them ends
+    parts = [(piece, each) for piece in marked for each in stage.ids.get(piece.name, ())]
+    if parts:
+        ids = [each for _, each in parts]
+        stage.call("marked", "deprecate", SCOPE, ids, ENDED, about=[piece for piece, _ in parts])
     stage.settle("marked")
     _ask(stage, "marked", marked)
     if stage.supports("persistent"):

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.log.transcript import Called, Handled, Looked, Transcript
+from harness.metrics.trust import deprecating, fields, keeping, writes
 from harness.metrics.trust import ending as of_ends
-from harness.metrics.trust import fields, keeping, writes
 from harness.metrics.trust import repeating as repeated
 from harness.metrics.trust import replacing as replaced
 from harness.model.trial import Measured
@@ -332,7 +332,7 @@ def test_a_fault_moves_its_own_measures_only(tmp_path: Path, sound: Transcript, 
 @pytest.mark.slow
 def test_who_says_that_he_masks_is_told_nothing_to_mask(tmp_path: Path) -> None:
     """Who does not say so has altered a text."""
-    said = drilled(tmp_path / "said", DRILL, "tests.support.masking_reference:Masking", SMALLEST)
+    said = drilled(tmp_path / "said", DRILL, "tests.support.other_references:Masking", SMALLEST)
     silent = drilled(tmp_path / "silent", DRILL, "harness.selftest.planted.damage:MasksAddresses", SMALLEST)
     guarded = {piece.name for piece in said.plan.of("guarded")}
     told = {name for _, call in said.calls("remember") for name in call.about}
@@ -341,6 +341,20 @@ def test_who_says_that_he_masks_is_told_nothing_to_mask(tmp_path: Path) -> None:
         assert number(measured(METRICS, said)[name]) == 1.0, name
         wrong = measured(METRICS, silent)[name]
         assert number(wrong) != 1.0 and any("guarded" in receipt for receipt in wrong.receipts), name
+
+
+@pytest.mark.slow
+def test_of_a_memory_that_was_taken_apart_every_part_ends(tmp_path: Path) -> None:
+    played = drilled(tmp_path, DRILL, "tests.support.other_references:TakesApart", SMALLEST)
+    stored = {
+        name: ids
+        for _, call in played.calls("remember")
+        for name, ids in zip(call.about, played.ids(call), strict=True)
+    }
+    [(_, marking)] = played.calls("deprecate", "marked")
+    ended = [piece.name for piece in played.plan.of("marked")]
+    assert marking.request["memory_ids"] == [each for name in ended for each in stored[name]]
+    assert number(measured(deprecating.METRICS, played)["deprecated_recalled"]) == 0.0
 
 
 @pytest.mark.slow

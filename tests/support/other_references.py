@@ -1,4 +1,4 @@
-"""A sound store that masks addresses of mail, and says so."""
+"""Sound stores that change what they are told: one masks addresses of mail, and says so, one takes a memory apart."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from adapters._base import sdk
 from adapters.reference import Reference, ReferenceMemory
-from harness.adapter import Item, Space
+from harness.adapter import Ack, Item, Space
 
 
 class _MaskingMemory(ReferenceMemory):
@@ -22,3 +22,15 @@ class Masking(Reference):
 
     def open(self, space: Space) -> ReferenceMemory:
         return _MaskingMemory(self.path(space), space, sdk("numpy", "coldwarm"))
+
+
+class _PartsMemory(ReferenceMemory):
+    def add(self, item: Item, vector: bytes) -> Ack:
+        return Ack((*super().add(item, vector).ids, *super().add(item, vector).ids))
+
+
+class TakesApart(Reference):
+    """Each memory comes to be two, of one text, so that it has two ids."""
+
+    def open(self, space: Space) -> ReferenceMemory:
+        return _PartsMemory(self.path(space), space, sdk("numpy", "coldwarm"))
