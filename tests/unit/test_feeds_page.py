@@ -10,6 +10,16 @@ import pytest
 from benchmarks.feeds import FEEDS
 from harness import paths
 
+LABELS = {
+    "BM25": ["bm25"],
+    "Chroma, LangGraph, Letta, vector file": ["chroma", "langgraph@3.1.2", "letta", "vector_file"],
+    "Hindsight": ["hindsight@1.1.0"],
+    "Mem0": ["mem0"],
+    "memsearch": ["memsearch@0.4.23"],
+    "notes file": ["notes"],
+}
+"""A row of the page -> those of the table that have its numbers."""
+CONTROLS = ("none", "cold", "oracle", "stale_oracle")
 Rows = dict[tuple[str, ...], dict[str, str]]
 
 
@@ -33,13 +43,16 @@ def count(cell: str) -> str:
 
 def test_right_decisions_and_tokens_of_each_feed_are_those_of_the_table(page: str) -> None:
     version, rows = read_rows("deep_feeds", 2)
-    chroma, notes = ([count(rows[name, feed]["right"]) for feed in FEEDS] for name in ("chroma", "notes"))
-    of = rows["chroma", "facts"]["right"].partition(" of ")[2]
-    assert (
-        f"took {chroma[0]}, {chroma[1]} and {chroma[2]} of {of} decisions right with Chroma, "
-        f"{notes[0]}, {notes[1]} and {notes[2]} with a notes file, "
-        f"and {count(rows['cold', 'facts']['right'])} without memory (version {version}, noise 100, append)"
-    ) in page
+    cold, of = rows["cold", "facts"]["right"].split(" of ")
+    told = f"right decisions of {of}, of which {cold} are right without memory (version {version}, noise 100, append)"
+    assert told in page
+    shown = [
+        f"| {label} | {' | '.join(count(rows[name, feed]['right']) for feed in FEEDS)} |"
+        for label, names in LABELS.items()
+        for name in names
+    ]
+    assert all(each in page for each in shown)
+    assert {name for name, _ in rows} == {*CONTROLS, *(name for names in LABELS.values() for name in names)}
     facts, sessions = (rows["chroma", feed]["tokens a question"] for feed in ("facts", "sessions"))
     assert f"A question costs Chroma {facts} tokens with facts, {sessions} with transcripts." in page
 
