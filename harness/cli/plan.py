@@ -81,7 +81,7 @@ def _describe(plan: Plan, spending: Spending, prices: Prices | None) -> Iterator
     many = f", p adjusted for {side.compared} comparisons" if side.compared > 1 else ""
     seeds = format_count(side.seeds, "seed")
     yield f"pilot: {side.right} against {_name(side.left)}, {side.measure}, {len(side.stories)} stories, {seeds}{many}"
-    yield f"to find a difference of {points} in {100 * plan.power:.0f} of 100 runs:"
+    yield f"to find a difference of {points} in {100 * plan.power:.3g} of 100 runs:"
     for need in plan.needs:
         yield f"  {_describe_need(need)}{'; the least to play' if need == plan.best and len(plan.needs) > 1 else ''}"
     low, high = plan.range

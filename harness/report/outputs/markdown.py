@@ -273,17 +273,17 @@ def _summarize(each: Calibration) -> Iterator[str]:
         )
     why = "did not both come to them" if each.jobs else "were shown other entries"
     left_out = {
-        "were not asked for, as nothing came back": each.unasked,
-        f"are left out, as the two readers {why}": each.otherwise,
+        "Not asked for, as nothing came back": each.unasked,
+        f"Left out, as the two readers {why}": each.otherwise,
     }
-    yield from (f"{words.format_count(count, 'more decision')} {what}." for what, count in left_out.items() if count)
+    yield from (f"{what}: {words.format_count(count, 'more decision')}." for what, count in left_out.items() if count)
     if each.jobs:
         yield (
             "The model asked the memory in words of its own, in stories with salted names, so it may have been shown "
             "other entries than the scripted reader."
         )
     if each.unpaired:
-        yield f"{words.format_count(each.unpaired, 'trial')} of the model have no scripted one beside them."
+        yield f"Trials of the model without a scripted one beside them: {each.unpaired:,}."
 
 
 def _format_cells(row: Row) -> list[str]:
