@@ -137,8 +137,11 @@ class Profile(Setting):
     @classmethod
     def _check_packages(cls, packages: tuple[str, ...]) -> tuple[str, ...]:
         for each in packages:
-            if "==" not in each:
-                raise ValueError(f"{each}: name one release, with ==")
+            try:
+                # `latest` and `2.x` are whatever an index has that day
+                Version(each.partition("==")[2])
+            except InvalidVersion:
+                raise ValueError(f"{each}: name one release, with == and its number") from None
         if len({each.startswith(npm.PREFIX) for each in packages}) > 1:
             raise ValueError("Node packages stand beside no others")
         return packages

@@ -97,6 +97,12 @@ def test_every_shipped_profile_is_sound(name: str) -> None:
         ('stdin = "${goal}"', 'stdin = "${goal}"\nseconds = 0', "seconds: Input should be greater than or equal to 1"),
         ('stdin = "${goal}"', 'stdin = "${goal}"\npackages = ["agent"]', "packages: agent: name one release, with =="),
         (
+            "[memory]",
+            'packages = ["npm:agent==latest"]\n[memory]',
+            "packages: npm:agent==latest: name one release, with ==",
+        ),
+        ("[memory]", 'packages = ["agent==2.x"]\n[memory]', "packages: agent==2.x: name one release, with =="),
+        (
             'stdin = "${goal}"',
             'stdin = "${goal}"\npackages = ["npm:agent==1", "mcp==2"]',
             "packages: Node packages stand beside no others",
