@@ -18,7 +18,7 @@ from harness.metrics.columns import Place
 from harness.metrics.metric import not_applicable, proportion, unsupported
 from harness.metrics.trust.metric import TrustMetric, trust
 from harness.metrics.trust.view import READS, DrillView, holds, lacks, line_of, receipts, scope_of
-from harness.metrics.trust.writes import FIRST, KEEPING, STORED
+from harness.metrics.trust.writes import FIRST, KEEPING, STORED, is_unanswered
 from harness.model.dates import same_moment
 from harness.model.drill import Piece
 from harness.model.trial import Measure
@@ -118,9 +118,15 @@ class FieldCheck:
         lines = (each.line for each in seen if not self.field.same(self.transcript, each.hit, piece.item))
         return next(lines, line_of(self.view.look(step, piece))), piece.name
 
+    def count_unanswered(self, cases: Sequence[Piece], step: str) -> int:
+        """Those that no answer shows, and of which every look failed."""
+        unseen = (piece.name for piece in cases if not self.view.equal(piece, step))
+        return sum(is_unanswered(self.view.looks(name, [step])) for name in unseen)
+
     def measure_cases(self, cases: Sequence[Piece], step: str, none: str) -> Measure:
         bad = [self.find_wrong(piece, step) for piece in cases if not self.is_right(piece, step)]
-        return proportion(len(cases) - len(bad), len(cases), self.view.receipts(bad), none=none)
+        lines, unanswered = self.view.receipts(bad), self.count_unanswered(cases, step)
+        return proportion(len(cases) - len(bad), len(cases), lines, none=none, unanswered=unanswered)
 
 
 def survives_change(transcript: Transcript, field: str, op: Op, role: str) -> Measure:
@@ -159,7 +165,9 @@ def date_after_update(transcript: Transcript, *, first: bool) -> Measure:
     good = [piece.name for piece, twin in cases if fits(piece, twin)]
     # to have the first date is neither good nor bad: its receipts are the hits; else they are what is wrong
     lines = [check.find_wrong(piece, "revised") for piece, _ in cases if (piece.name in good) == first]
-    return proportion(len(good), len(cases), check.view.receipts(lines), none="no date was right before")
+    unanswered = check.count_unanswered([piece for piece, _ in cases], "revised")
+    none = "no date was right before"
+    return proportion(len(good), len(cases), check.view.receipts(lines), none=none, unanswered=unanswered)
 
 
 def _was_whole(check: FieldCheck, twin: Piece) -> bool:
@@ -309,7 +317,7 @@ METRICS: tuple[TrustMetric, ...] = (
             f"{field}_survives_update", KEEPING, "higher", "proportion",
             f"updated memories that come back with the new text and exactly the new {field}, or without one if the new "
             f"one has none / updates of memories whose {field} was right before",
-            partial(survives_change, field=field, op="update", role="edit"),
+            partial(survives_change, field=field, op="update", role="edit"), version=2,
             **_call(field, "after an update"),
         )
         for field in FIELDS
@@ -326,20 +334,20 @@ METRICS: tuple[TrustMetric, ...] = (
         "date_survives_update", KEEPING, "higher", "proportion",
         "updated memories that come back with the new text and, in every answer, with the date of that text or of the "
         "first one / updates of memories whose date was right before; a store may say when a memory was first made",
-        partial(date_after_update, first=False), version=2, **_call("date", "after an update"),
+        partial(date_after_update, first=False), version=3, **_call("date", "after an update"),
     ),
     trust(
         "first_date_after_update", KEEPING, "neither", "proportion",
         "updated memories that come back with the new text and the date of the first one / updates of memories whose "
         "date was right before; a reader who prefers the newest date takes such a text for an old one",
-        partial(date_after_update, first=True), label="updated texts under their first date",
+        partial(date_after_update, first=True), version=2, label="updated texts under their first date",
     ),
     *(
         trust(
             f"{field}_survives_supersede", KEEPING, "higher", "proportion",
             f"successors that come back with their text and exactly their {field} / successors of memories whose "
             f"{field} was right before",
-            partial(survives_change, field=field, op="supersede", role="successor"),
+            partial(survives_change, field=field, op="supersede", role="successor"), version=2,
             **_call(field, "after a replacement"),
         )
         for field in FIELDS
@@ -349,7 +357,7 @@ METRICS: tuple[TrustMetric, ...] = (
             f"{field}_survives_reopening", KEEPING, "higher", "proportion",
             f"memories whose {field} is right before closing and in a fresh process / those whose {field} is right "
             "before",
-            partial(survives_reopening, field=field), **_call(field, "after reopening"),
+            partial(survives_reopening, field=field), version=2, **_call(field, "after reopening"),
         )
         for field in FIELDS
     ),

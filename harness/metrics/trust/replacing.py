@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from harness.log.transcript import Transcript
 from harness.metrics import columns
@@ -22,8 +22,9 @@ def superseded_together(transcript: Transcript) -> Measure:
     before, after = (_current(view, step) for step in ("several", "joined"))
     cases = [name for name, (_, there) in before.items() if there and _joint(transcript, name) in view.ids]
     bad = [(after[name][0], name) for name in cases if after[name][1] is not False]
+    unanswered = sum(after[name][1] is None for name in cases)
     none = "no supersede of several memories that were there was acknowledged"
-    return proportion(len(cases) - len(bad), len(cases), view.receipts(bad), none=none)
+    return proportion(len(cases) - len(bad), len(cases), view.receipts(bad), none=none, unanswered=unanswered)
 
 
 def _joint(transcript: Transcript, name: str) -> str:
@@ -78,11 +79,17 @@ def _works(view: DrillView) -> bool:
 
 def _wrong(
     view: DrillView, step: str, roles: tuple[str, ...], expected: bool
-) -> Iterator[tuple[tuple[int | None, str], bool]]:
-    """Cases of memories that were acknowledged, and whether they are bad."""
+) -> Iterator[tuple[tuple[int | None, str], bool | None]]:
+    """Cases of memories that were acknowledged, and whether they are bad; None if nobody knows."""
     for piece in view.list_acknowledged(view.plan.of(*roles)):
         line, came = find_answer(view, step, piece)
-        yield (line, piece.name), came is not expected
+        yield (line, piece.name), None if came is None else came is not expected
+
+
+def _share_wrong(view: DrillView, cases: Sequence[tuple[tuple[int | None, str], bool | None]], none: str) -> Measure:
+    bad = [case for case, wrong in cases if wrong is not False]
+    unanswered = sum(wrong is None for _, wrong in cases)
+    return proportion(len(bad), len(cases), view.receipts(bad), none=none, unanswered=unanswered)
 
 
 IDLE = (
@@ -102,9 +109,7 @@ def by_wall_clock(transcript: Transcript) -> Measure:
         # that one which ends in 2999 is hidden in 3000 says something only if it comes now
         if _came(view, step, "endless") and (role == "ended" or _came(view, "now", "lasting")):
             cases += list(_wrong(view, step, (role,), expected))
-    bad = [case for case, wrong in cases if wrong]
-    none = "no memory without an end came at these story times"
-    return proportion(len(bad), len(cases), view.receipts(bad), none=none)
+    return _share_wrong(view, cases, "no memory without an end came at these story times")
 
 
 def expiry_lost(transcript: Transcript) -> Measure:
@@ -118,8 +123,7 @@ def expiry_lost(transcript: Transcript) -> Measure:
     for step, roles in (("changed", ("shorter", "exchange")), ("reopened later", ("ended", "shorter", "exchange"))):
         if _came(view, step, "endless"):
             cases += list(_wrong(view, step, roles, False))
-    bad = [case for case, wrong in cases if wrong]
-    return proportion(len(bad), len(cases), view.receipts(bad), none="no memory without an end came afterwards")
+    return _share_wrong(view, cases, "no memory without an end came afterwards")
 
 
 # --- ids --------------------------------------------------------------------------------------------------------------
@@ -145,7 +149,7 @@ METRICS: tuple[TrustMetric, ...] = (
     trust(
         "several_superseded", KEEPING, "higher", "proportion",
         "memories superseded together, three by one, that no look shows as current / those that the same look showed "
-        "before, if the supersede was acknowledged", superseded_together, verbatim=True,
+        "before, if the supersede was acknowledged", superseded_together, verbatim=True, version=2,
         label="memories replaced together", otherwise="memories not replaced together",
         column=columns.KEPT.at("undone"),
     ),
@@ -160,7 +164,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "expiry_by_wall_clock", KEEPING, "lower", "proportion",
         "memories that a question at a story time brings or hides as of today's date: one that ends in 2999 asked for "
         "in 3000 and brought, one that ended in 2000 asked for in 1999 and hidden / such questions, if one without an "
-        "end comes at that time and expired ones are hidden in between", by_wall_clock, verbatim=True,
+        "end comes at that time and expired ones are hidden in between", by_wall_clock, verbatim=True, version=2,
         aside="a product may go by today's date: story time is the benchmark's own",
         label="expiries judged by today's date",
     ),
@@ -168,7 +172,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "expiry_lost", KEEPING, "lower", "proportion",
         "memories behind their end that come back: after an update or a supersede that brought the end, or in a fresh "
         "process / such memories, if an expired one was hidden when it was written and one without an end comes",
-        expiry_lost, verbatim=True,
+        expiry_lost, verbatim=True, version=2,
         label="ends forgotten", otherwise="ends remembered", column=columns.DATES.at("expired"),
     ),
     trust(

@@ -45,7 +45,7 @@ def look_receipts(view: DrillView, pieces: Sequence[Piece], looks: Mapping[str, 
     return view.receipts((looks[each.name][-1].line if looks[each.name] else None, each.name) for each in pieces)
 
 
-def _is_unanswered(looks: Sequence[DrillLook]) -> bool:
+def is_unanswered(looks: Sequence[DrillLook]) -> bool:
     return bool(looks) and all(call.fault for _, call in looks)
 
 
@@ -64,7 +64,7 @@ def writes_kept(transcript: Transcript) -> Measure:
     pieces = [*acknowledged(view), *view.list_acknowledged(view.plan.of(DOCUMENT))]
     looks = {piece.name: view.looks(piece.name, (*FIRST, AGAIN, LONG)) for piece in pieces}
     lost = [piece for piece in pieces if not brought(view, piece, looks[piece.name])]
-    unanswered = sum(_is_unanswered(looks[piece.name]) for piece in lost)
+    unanswered = sum(is_unanswered(looks[piece.name]) for piece in lost)
     lines = look_receipts(view, lost, looks)
     return proportion(len(pieces) - len(lost), len(pieces), lines, none=NOTHING, unanswered=unanswered)
 
@@ -76,7 +76,7 @@ def writes_listed(transcript: Transcript) -> Measure:
     pieces = acknowledged(view)
     looks = {piece.name: view.looks(piece.name, FIRST, ("entries",)) for piece in pieces}
     missing = [piece for piece in pieces if not brought(view, piece, looks[piece.name])]
-    unanswered = sum(_is_unanswered(looks[piece.name]) for piece in missing)
+    unanswered = sum(is_unanswered(looks[piece.name]) for piece in missing)
     lines = look_receipts(view, missing, looks)
     return proportion(len(pieces) - len(missing), len(pieces), lines, none=NOTHING, unanswered=unanswered)
 
@@ -113,7 +113,7 @@ def odd_texts_exact(transcript: Transcript) -> Measure:
 
     looks = {piece.name: view.looks(piece.name, (*FIRST, AGAIN)) for piece in pieces}
     bad = [piece for piece in pieces if altered(piece)]
-    unanswered = sum(_is_unanswered(looks[piece.name]) for piece in bad)
+    unanswered = sum(is_unanswered(looks[piece.name]) for piece in bad)
     lines = look_receipts(view, bad, looks)
     return proportion(len(pieces) - len(bad), len(pieces), lines, none=NOTHING, unanswered=unanswered)
 
@@ -140,11 +140,11 @@ def settled_too_early(transcript: Transcript) -> Measure:
         late = [
             look.line
             for op in asked
-            if not _is_unanswered(first[op]) and not brought(view, piece, first[op])
+            if not is_unanswered(first[op]) and not brought(view, piece, first[op])
             for look in view.looks(piece.name, LATER, (op,))
             if brought(view, piece, [look])
         ]
-        silent = not late and any(_is_unanswered(first[op]) for op in asked)
+        silent = not late and any(is_unanswered(first[op]) for op in asked)
         of += bool(asked)
         unanswered += silent
         bad += late[:1] or [line for op in asked if silent for line, _ in first[op]][:1]

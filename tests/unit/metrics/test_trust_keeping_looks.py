@@ -12,7 +12,7 @@ from harness.adapter import Layer, to_wire
 from harness.log.transcript import Called, Looked
 from harness.metrics.trust.keeping import TIE
 from harness.model.trial import Measured
-from tests.support.keeping_drill import HOME, LIVE, Play, changed, under, whole
+from tests.support.keeping_drill import GOOD, HOME, LIVE, Play, changed, under, whole
 from tests.support.measures import counts, unanswered, value
 from tests.unit.metrics.test_edges import ask, judge, stored
 
@@ -37,6 +37,20 @@ def test_of_two_answers_after_reopening_the_one_that_lost_the_field_is_shown(tmp
     measure = play.measures(tmp_path)["confidence_survives_reopening"]
     assert counts(measure) == (3, 4)
     assert measure.receipts == (f"{play.line('reopened', 'recall')} right stored at L2",)
+
+
+def test_where_every_look_after_a_change_failed_nobody_knows_which_fields_it_kept(tmp_path: Path) -> None:
+    found = Play(failing=("revised entries",)).measures(tmp_path / "change")
+    changes = [name for name in GOOD if name.endswith(("_survives_update", "_survives_supersede"))]
+    assert {found[name].status for name in (*changes, "first_date_after_update")} == {"failed"}
+    found = Play(failing=("reopened entries",)).measures(tmp_path / "reopening")
+    assert {found[name].status for name in GOOD if name.endswith("_survives_reopening")} == {"failed"}
+
+
+def test_a_look_that_failed_beside_one_that_misses_the_memory_leaves_it_lost(tmp_path: Path) -> None:
+    play = Play(failing=("reopened entries",))
+    play.recall("reopened", "right", [])
+    assert unanswered(play.measures(tmp_path)["source_survives_reopening"]) == (0, 4, 3)
 
 
 # --- after reopening --------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
 from harness.model.trial import Measure
 from tests.support.drill_player import measured
-from tests.support.measures import counts
+from tests.support.measures import counts, unanswered
 from tests.support.transcripts import transcript
 
 SCOPE = Scope("tidewater")
@@ -141,11 +141,11 @@ def test_what_is_shown_as_superseded_is_not_current(tmp_path: Path) -> None:
     assert counts(before.measure("several_superseded", tmp_path / "before")) == (0, 1), "only what was current counts"
 
 
-def test_a_look_that_fails_or_is_missing_supersedes_nothing(tmp_path: Path) -> None:
+def test_where_the_look_fails_or_is_missing_nobody_knows_what_was_superseded(tmp_path: Path) -> None:
     failed = joined().listed("joined", fault=FAULT).measure("several_superseded", tmp_path / "failed")
-    assert counts(failed) == (0, 3)
+    assert failed.status == "failed"
     assert failed.receipts == tuple(f"L5 {name} stored at L2" for name in ("ay", "bee", "sea"))
-    assert counts(joined().measure("several_superseded", tmp_path / "missing")) == (0, 3)
+    assert joined().measure("several_superseded", tmp_path / "missing").status == "failed"
 
 
 def test_only_what_was_there_and_was_superseded_by_acknowledgement_counts(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_ends_go_by_the_story_time(tmp_path: Path) -> None:
     assert counts(tape.measure("expiry_by_wall_clock", tmp_path / "sound")) == (0, 4)
     tape = ending().asked("earlier", ["endless", "ended-1"], ["ended-2"]).asked("later", ["endless", "lasting-1"])
     measure = tape.asked("later", failed=["lasting-2"]).measure("expiry_by_wall_clock", tmp_path / "wrong")
-    assert counts(measure) == (3, 4), "hidden before its end; brought behind it; not answered"
+    assert unanswered(measure) == (3, 4, 1), "hidden before its end; brought behind it; not answered"
     assert measure.receipts == ("L10 ended-2 stored at L2", "L12 lasting-1 stored at L2", "L13 lasting-2 stored at L2")
 
 
@@ -241,13 +241,20 @@ def test_what_is_behind_its_end_stays_hidden_by_a_change_and_a_reopening(tmp_pat
         "reopened later", failed=["ended-2"]
     )
     measure = tape.measure("expiry_lost", tmp_path / "wrong")
-    assert counts(measure) == (4, 6)
+    assert unanswered(measure) == (4, 6, 1)
     assert measure.receipts == (
         "L12 exchange stored at L10",
         "L15 shorter stored at L9",
         "L16 ended-1 stored at L2",
         "L18 ended-2 stored at L2",
     )
+
+
+def test_where_every_question_fails_nobody_knows_what_ended(tmp_path: Path) -> None:
+    clock = ending().asked("earlier", ["endless"], failed=ENDED).asked("later", ["endless"], failed=LASTING)
+    assert clock.measure("expiry_by_wall_clock", tmp_path / "clock").status == "failed"
+    ends = changed().asked("changed", ["endless"], failed=["shorter", "exchange"])
+    assert ends.measure("expiry_lost", tmp_path / "ends").status == "failed"
 
 
 def test_a_step_counts_if_one_without_an_end_comes_in_it(tmp_path: Path) -> None:
