@@ -209,13 +209,13 @@ def marks_restored(view: RollbackView) -> Measure:
             continue
         of += 1
         again = [each for _, call in found.calls("restore") if (each := call.step) == f"restored {name} again"]
-        steps = [f"restored {name}", *again]
-        was, looks = view.find_listing(f"mark {name}")[1], [view.find_listing(step) for step in steps]
+        steps = [f"mark {name}", f"restored {name}", *again]
+        (_, was), *looks = map(view.find_listing, steps)
         failing = any(broken(found, op, step) for op in ("restore", "history", "get") for step in steps)
         known = was is not None and not failing and all(now is not None for _, now in looks)
         forgetful = next(_list_forgetful(found, name), None)
         wrong = next((receipt for receipt, now in looks if now != was), "")
-        other = next((line for step in steps for line in _list_otherwise(found, f"mark {name}", step)), "")
+        other = next((line for step in steps[1:] for line in _list_otherwise(found, steps[0], step)), "")
         good = known and not wrong and not forgetful and not other
         hits += good
         unanswered += not known
@@ -366,7 +366,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "its id as it came then, and where the history of a memory that was changed right before it, if there is one, "
         "tells each text that it told then / such marks",
         marks_restored,
-        version=5,
+        version=6,
         label="marks of several restored",
         otherwise="marks of several not restored",
         column=columns.KEPT.at("undone"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from harness.adapter import Hit, Item, Scope, Source, to_wire
 from harness.log.events import Event
-from harness.log.transcript import Called, Transcript
+from harness.log.transcript import Called, Op, Transcript
 from harness.metrics.trust import fields, repeating, rollback
 from harness.model.backend import Fault
 from harness.model.drill import Piece, Plan
@@ -217,6 +217,24 @@ def test_a_restored_history_tells_each_text_again(tmp_path: Path, again: list[st
     found = rollback.marks_restored(rollback.RollbackView.of(told(tmp_path, [one], events, "rollback")))
     assert counted(found) == (good, 2, None if again else 1)
     assert found.receipts == (() if good == 2 else ("L10",))
+
+
+@pytest.mark.parametrize("op", ["history", "get"])
+def test_a_mark_at_which_a_read_failed_leaves_nothing_to_compare_with(tmp_path: Path, op: Op) -> None:
+    one = piece("a", "first marked")
+    there = look("mark 1", [one], one, op="entries")
+    answer = ["one"] if op == "history" else cast(list[Any], there.answer)[0]
+    read = Called(step="mark 1", op=op, about=("a",), request={"memory_id": "id-a"}, answer=answer)
+    events: list[Event] = [
+        there,
+        read.model_copy(update={"answer": None, "fault": FAULT}),
+        Called(step="mark 1", op="snapshot", answer="1"),
+        Called(step="restored 1", op="restore"),
+        there.model_copy(update={"step": "restored 1"}),
+        read.model_copy(update={"step": "restored 1"}),
+    ]
+    found = rollback.marks_restored(rollback.RollbackView.of(told(tmp_path, [one], events, "rollback")))
+    assert found.status == "failed" and found.receipts
 
 
 def test_a_deletion_leaves_sources_where_they_were(tmp_path: Path) -> None:
