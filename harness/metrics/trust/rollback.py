@@ -112,8 +112,8 @@ def restored_exactly(view: RollbackView) -> Measure:
     expected = Counter(
         {hit: n for hit, n in mark.items() if not any(p.name in erased for p in view.find_named(hit.text))}
     )
-    if view.find_listing("relapse")[1] == expected:
-        return not_applicable("the incident left the listing as it was")
+    if view.find_listing("relapse")[1] in (None, expected):
+        return not_applicable("no listing shows that the incident changed it")
     looks = [view.find_listing(step) for step in view.steps]
     other = [line for line, state in looks if state != expected]
     unanswered = sum(state is None for _, state in looks)
@@ -122,13 +122,11 @@ def restored_exactly(view: RollbackView) -> Measure:
 
 
 def restored_probes(view: RollbackView) -> Measure:
-    incident, erased = view.probes("relapse"), set(view.names("erased"))
-    values, receipts = [], []
+    incident = {name: set(view.texts(call)) for name, (_, call) in view.probes("relapse").items() if not call.fault}
+    erased, values, receipts = set(view.names("erased")), [], []
     for name, (_, call) in view.probes("mark").items():
         wanted = set(view.texts(call))
-        if not wanted or erased & view.list_shown(call) or name not in incident:
-            continue
-        if set(view.texts(incident[name][1])) == wanted:
+        if not wanted or erased & view.list_shown(call) or incident.get(name, wanted) == wanted:
             continue
         for step in view.steps:
             line, now = view.probes(step).get(name, (0, None))  # a look that is missing or failed counts as 0
@@ -163,7 +161,8 @@ def elsewhere_restored(view: RollbackView) -> Measure:
         here = [name for name in names if scopes[name] == scope]
         mark, relapse = ({name: view.sees(step, name) for name in here} for step in ("mark", "relapse"))
         wanted = {name: bool(mark[name]) and name not in view.names("abroad erased") for name in here}
-        if None in mark.values() or relapse == wanted:
+        # a look that failed does not show that the incident changed anything
+        if None in mark.values() or not any(relapse[name] is (not wanted[name]) for name in here):
             continue
         for step in view.steps:
             now = {name: view.sees(step, name) for name in here}
@@ -289,7 +288,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "looks after a restore whose listing is, memory for memory (text, source, scope, dates), that of the mark "
         f"without what was deleted since / looks ({_LOOKS}); counted if the incident had changed the listing",
         restored_exactly,
-        version=3,
+        version=4,
         label="restores that are exact",
         otherwise="restores that are not exact",
         column=columns.KEPT.at("undone"),
@@ -301,7 +300,7 @@ METRICS: tuple[TrustMetric, ...] = (
         "those at the mark; over questions whose answer the incident had changed and whose answer at the mark held "
         "nothing that was deleted since",
         restored_probes,
-        version=3,
+        version=4,
         label="answers restored",
         otherwise="answers not restored",
         column=columns.KEPT.at("undone"),
@@ -332,7 +331,7 @@ METRICS: tuple[TrustMetric, ...] = (
         f"the mark without what was deleted since / looks ({_LOOKS}); counted if the incident had changed that scope, "
         "as a mark is of the whole store",
         partial(measure_marked, elsewhere_restored),
-        version=2,
+        version=3,
         label="other scopes restored",
         otherwise="other scopes not restored",
         column=columns.KEPT.at("undone"),

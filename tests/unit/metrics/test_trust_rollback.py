@@ -305,12 +305,34 @@ def test_a_listing_that_failed_at_the_mark_leaves_nothing_to_compare_with(tmp_pa
     ],
 )
 def test_a_restore_is_of_every_scope(tmp_path: Path, left: Sequence[str], expected: tuple[float, int]) -> None:
-    names = ["abroad1", "abroad erased1", "abroad later1"]
-    there = {"mark": names[:2], "relapse": [names[0], names[2]], **dict.fromkeys(RESTORED, names[:1]), "again": left}
-    asked = {"scope": to_wire(PLAN.by_name[names[0]].item.scope)}
+    measure = around(tmp_path, {"again": left})
+    assert counts(measure) == expected and len(measure.receipts) == 3 - expected[0]
+
+
+def test_a_look_that_failed_before_the_restore_shows_no_change(tmp_path: Path) -> None:
+    measures = found(tmp_path, {"relapse": None})
+    measures["other_scopes_restored"] = around(tmp_path / "around", {"relapse": None})
+    for name in ("restored_exactly", "restored_probes", "other_scopes_restored"):
+        assert measures[name].status == "not-applicable", name
+
+
+def test_a_scope_that_the_incident_left_alone_counts_not(tmp_path: Path) -> None:
+    assert around(tmp_path, {"relapse": ABROAD[:1]}).status == "not-applicable"
+
+
+ABROAD = ["abroad1", "abroad erased1", "abroad later1"]
+
+
+def around(folder: Path, changes: Mapping[str, State]) -> Measure:
+    """Of another scope, in which the incident deletes a memory and writes one. None: the look at it fails."""
+    there: dict[str, State] = {"mark": ABROAD[:2], "relapse": ABROAD[::2], **dict.fromkeys(RESTORED, ABROAD[:1])}
+    there |= changes
+    asked = {"scope": to_wire(PLAN.by_name[ABROAD[0]].item.scope)}
     events: list[Event] = [Called(step="mark", op="snapshot", answer="m1")]
     for step in SOUND:
+        state = there.get(step, ())
+        fault, answer = (HIT, None) if state is None else (None, hits(state))
         events += looks(step, SOUND[step])
-        events += [Called(step=step, op="entries", about=tuple(names), request=asked, answer=hits(there.get(step, ())))]
-    measure = measured(METRICS, transcript(tmp_path, PLAN, events, drill="rollback"))["other_scopes_restored"]
-    assert counts(measure) == expected and len(measure.receipts) == 3 - expected[0]
+        events += [Called(step=step, op="entries", about=tuple(ABROAD), request=asked, answer=answer, fault=fault)]
+    folder.mkdir(exist_ok=True)
+    return measured(METRICS, transcript(folder, PLAN, events, drill="rollback"))["other_scopes_restored"]
