@@ -169,23 +169,22 @@ QUESTIONS = {
 }
 
 
-def _judge(passes: Passes, question: Question) -> Cases:
+def _judge(passes: Passes, name: str) -> Cases:
+    question = QUESTIONS[name]
     good = [p for p in passes.plan.of(*question.roles) if question.judge(passes, CONTROL, p) is True]
     found = [(piece, question.judge(passes, UPGRADE, piece)) for piece in good]
-    return Cases(
-        len(good), [piece for piece, well in found if well is False], [piece for piece, well in found if well is None]
-    )
+    wrong, untold = ([piece for piece, well in found if well is value] for value in (False, None))
+    if name in FIELDS:  # what did not come back at all is counted once, by `kept`
+        return Cases(len(good) - len(untold), wrong, ())
+    return Cases(len(good), wrong, untold)
 
 
 def well(transcript: Transcript, name: str) -> Measure:
     """The share of cases that went as well as with the older release."""
-    question = QUESTIONS[name]
-    if refused := lacks(transcript, *question.needs):
+    if refused := lacks(transcript, *QUESTIONS[name].needs):
         return refused
     passes = Passes.of(transcript)
-    cases = _judge(passes, question)
-    if name in FIELDS:  # what did not come back at all is counted once, by `kept`
-        cases = Cases(cases.of - len(cases.untold), cases.wrong, ())
+    cases = _judge(passes, name)
     bad = [*cases.wrong, *cases.untold]
     lines = list(dict.fromkeys(map(passes.where, bad)))
     none = f"no case went well with the older release ({name})"
@@ -194,8 +193,8 @@ def well(transcript: Transcript, name: str) -> Measure:
 
 def silent(transcript: Transcript) -> Measure:
     passes = Passes.of(transcript)
-    asked = [each for each in QUESTIONS.values() if lacks(transcript, *each.needs) is None]
-    found = [_judge(passes, question) for question in asked]
+    asked = [name for name, question in QUESTIONS.items() if lacks(transcript, *question.needs) is None]
+    found = [_judge(passes, name) for name in asked]
     wrong = [piece for cases in found for piece in cases.wrong]
     lines = list(dict.fromkeys(map(passes.where, wrong)))
     none = "nothing went well with the older release"
@@ -309,9 +308,9 @@ METRICS: tuple[TrustMetric, ...] = (
     ),
     trust(
         "silently_wrong_after_upgrade", DRILL, "lower", "proportion",
-        "cases of all measures above that went wrong although every call was answered / cases that went well with the "
-        "older release; a refusal in words, or the end of the process, is not silent", silent, version=3, whole=False,
-        asks=ASKS,
+        "cases of all measures above that went wrong although every call was answered / their cases, all of which went "
+        "well with the older release; a refusal in words, or the end of the process, is not silent", silent, version=4,
+        whole=False, asks=ASKS,
         label="cases wrong after an upgrade, without an error",
         otherwise="cases right after an upgrade, or refused with an error",
         column=columns.KEPT.at("lost"),
