@@ -277,10 +277,11 @@ class Service:
     def _run(self, name: str, command: Iterable[str], program: Program, patience: Patience) -> None:
         """One command of a program, to its end."""
         self._launch(name, command, program)
-        self._await(name, patience, lambda: self._ask("codes")[name] is not None, 0.02)
-        code = self._ask("codes")[name]
-        # its end is known: left in the list it would be taken for a death
-        self._ask("end", name)
+        try:
+            self._await(name, patience, lambda: self._ask("codes")[name] is not None, 0.02)
+        finally:
+            # also of one that is late: left in the list, its end would be taken for a death
+            code = self._ask("end", name)
         if code != 0:
             raise self._describe_end(name, code)
 

@@ -196,6 +196,18 @@ def test_memories_that_a_server_holds_back_are_in_its_files_when_they_are_looked
             service.flush()
 
 
+def test_a_command_that_is_late_is_ended_and_its_end_is_no_death(
+    pids: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (store,) = server(pids).programs
+    late = replace(server(pids), programs=(replace(store, flush=("sleep", "600")),))
+    with Service(late, tmp_path / "server") as service:
+        monkeypatch.setattr(service, "_seconds", 0.0)
+        with pytest.raises(ServiceError, match="daemon-flush was not ready within 0 s"):
+            service.flush()
+        assert service._ask("codes") == {"daemon": None}
+
+
 def test_what_a_server_printed_outlives_it_and_nothing_else_of_it(pids: Path, tmp_path: Path) -> None:
     with Service(server(pids), tmp_path / "server"):
         pass
