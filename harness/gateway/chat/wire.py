@@ -250,7 +250,7 @@ class Assembly:
 
     head: dict[str, Any] = field(default_factory=dict)
     texts: dict[str, list[str]] = field(default_factory=dict)
-    calls: dict[int, dict[str, Any]] = field(default_factory=dict)
+    calls: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     finish: str | None = None
     usage: Any = None
 
@@ -271,10 +271,15 @@ class Assembly:
             if isinstance(delta.get(key), str):
                 self.texts.setdefault(key, []).append(delta[key])
         for part in _list_objects(delta.get("tool_calls")):
-            index = part.get("index")
-            call = self.calls.setdefault(index if isinstance(index, int) else 0, {"type": "function", "function": {}})
-            if isinstance(part.get("id"), str):
-                call["id"] = part["id"]
+            index, name = part.get("index"), part.get("id")
+            calls = self.calls.setdefault(index if isinstance(index, int) else 0, [])
+            named = isinstance(name, str) and name != ""
+            # some upstreams stream every call under one index, each with an id of its own
+            if not calls or (named and calls[-1].get("id", name) != name):
+                calls.append({"type": "function", "function": {}})
+            call = calls[-1]
+            if named:
+                call["id"] = name
             for function in _list_objects([part.get("function")]):
                 for key in ("name", "arguments"):
                     if isinstance(function.get(key), str):
@@ -291,7 +296,7 @@ class Assembly:
         if said.get("refusal"):
             message["refusal"] = said["refusal"]
         if self.calls:
-            message["tool_calls"] = [self.calls[index] for index in sorted(self.calls)]
+            message["tool_calls"] = [call for index in sorted(self.calls) for call in self.calls[index]]
         name, model = self.head.get("id", ""), self.head.get("model", "")
         return make_completion(name, model, message, self.finish or "stop", self.usage)
 

@@ -286,6 +286,21 @@ def test_a_stream_says_what_the_whole_answer_says(text: str, made: list[Any]) ->
     assert assembly.completion() == whole
 
 
+@pytest.mark.parametrize("again", [{}, {"id": None}, {"id": ""}, {"id": "a"}])
+def test_calls_under_one_index_are_told_apart_by_their_ids(again: Any) -> None:
+    """A later piece of a call may name its id again, or leave it out or blank."""
+    assembly = Assembly()
+    for part in (
+        {"id": "a", "function": {"name": "recall", "arguments": '{"query":'}},
+        {**again, "function": {"arguments": '"tea"}'}},
+        {"id": "b", "function": {"name": "recall", "arguments": "{}"}},
+    ):
+        assembly.add({"choices": [{"delta": {"tool_calls": [{"index": 0, **part}]}}]})
+    made = read_message(assembly.completion())["tool_calls"]
+    told = [(call["id"], call["function"]["name"], call["function"]["arguments"]) for call in made]
+    assert told == [("a", "recall", '{"query":"tea"}'), ("b", "recall", "{}")]
+
+
 junk = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),
     lambda inner: (
