@@ -81,7 +81,7 @@ def play(
     from harness.gateway.embedder import EmbedderError
     from harness.gateway.gateway import GatewayError
     from harness.gateway.meter import Budget
-    from harness.log.folder import Folder, FolderError
+    from harness.log.folder import Folder, FolderError, join_command
     from harness.log.trial_cache import TrialCache
     from harness.machine import extras, shortage
     from harness.play import plan, runner
@@ -138,7 +138,7 @@ def play(
     listener = PlainProgress(screen)
     listener.lacks(playables.unplayed)
     # The command stands in run.json, which holds no secret.
-    command = shlex.join(["coldwarm", *map(registry.redact, sys.argv[1:])])
+    command = join_command(["coldwarm", *map(registry.redact, sys.argv[1:])])
     played = runner.Runner(
         folder, selection, playables, command, stories, paths.cache_root(), listener,
         executor=executor, only=only, keep=keep, shard=dealt, chat=chat, budget=allowance, call_seconds=call_seconds,

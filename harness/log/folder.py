@@ -7,7 +7,7 @@ import re
 import shlex
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from itertools import count, groupby, pairwise
@@ -45,6 +45,14 @@ def find_option(command: str, *names: str) -> str | None:
     follows = (after for word, after in pairwise(words) if word in names)
     joined = (word.partition("=")[2] for word in words if word.partition("=")[0] in names)
     return next(filter(None, (*joined, *follows)), None)
+
+
+def join_command(words: Sequence[str]) -> str:
+    """A run's command, as one line for a shell, without the folder where runs are written: it is no condition of the run,
+    and whoever is shown the run need not know where somebody keeps it.
+    """
+    left_out = {at + step for at, word in enumerate(words) if word == "--out" for step in (0, 1)}
+    return shlex.join(word for at, word in enumerate(words) if at not in left_out and not word.startswith("--out="))
 
 
 class FolderError(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli import commands
-from harness.log.folder import Folder, FolderError, RunFile, commit
+from harness.log.folder import Folder, FolderError, RunFile, commit, join_command
 from harness.machine import leftovers
 from harness.model.scenario import Scenario
 from harness.model.trial import Selection, Spec
@@ -198,3 +199,16 @@ def test_the_latest_is_never_missing(tmp_path: Path, monkeypatch: pytest.MonkeyP
         with pytest.raises(KeyboardInterrupt):
             Folder.create(tmp_path)
     assert (tmp_path / "latest").resolve() == first.root
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        ("run -b chroma --out /home/ana/runs -n 0", "run -b chroma -n 0"),
+        ("run --out=/home/ana/runs -b chroma", "run -b chroma"),
+        ("run -b chroma --out", "run -b chroma"),
+        ("run -b 'my store' --outer x", "run -b 'my store' --outer x"),
+    ],
+)
+def test_a_command_is_kept_without_the_folder_that_it_writes_to(words: str, kept: str) -> None:
+    assert join_command(shlex.split(words)) == kept
