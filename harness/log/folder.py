@@ -48,8 +48,8 @@ def find_option(command: str, *names: str) -> str | None:
 
 
 def join_command(words: Sequence[str]) -> str:
-    """A run's command, as one line for a shell, without the folder where runs are written: it is no condition of the run,
-    and whoever is shown the run need not know where somebody keeps it.
+    """One line for a shell, without the folder that runs are written to: it is no condition of a run, and nobody who is
+    shown the run need know where somebody keeps it.
     """
     left_out = {at + step for at, word in enumerate(words) if word == "--out" for step in (0, 1)}
     return shlex.join(word for at, word in enumerate(words) if at not in left_out and not word.startswith("--out="))
