@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,15 @@ def test_the_documents_hold_what_was_made_of_the_committed_run() -> None:
     assert board.read_block(board.README) == board.write_readme(made), "make board"
     assert len({len(row) for row in (made["columns"], *made["rows"])}) == 1
     assert read_tables()["board"]["rows"] == made["rows"], "it is a table as the others are"
+
+
+@pytest.mark.parametrize("packed", [board.BOARD, board.NATIVE, board.SAMPLE], ids=lambda packed: packed.name)
+def test_a_committed_run_names_no_folder_of_a_machine(packed: Path) -> None:
+    with tarfile.open(packed) as members:
+        kept = members.extractfile("run.json")
+        assert kept
+        command = json.loads(kept.read())["command"]
+    assert not [word for word in shlex.split(command) if "=/" in word or word.startswith("/")]
 
 
 @pytest.mark.slow
