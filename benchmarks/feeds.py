@@ -33,6 +33,7 @@ SHOWN = (
     "captured without its scope", "not retrieved",
 )  # fmt: skip
 """What docs/scenarios.md shows of the table of captures; no decision was lost at another stage."""
+SECRETS = ("capture_secrets", "capture_forgotten")
 CAPTURED = ("capture_kept", "capture_split", "capture_merged", "capture_invented", "capture_stale")
 
 
@@ -57,8 +58,12 @@ def read_results(run: Path) -> Results:
 def tabulate(runs: Mapping[Feed, Results]) -> Table:
     return {
         **describe(runs["facts"], "The suite deep by what a memory is told"),
-        "columns": ["row", "fed", *COLUMNS],
-        "rows": [[name, feed, *count(runs[feed], name)] for name in runs["facts"].backends for feed in FEEDS],
+        "columns": ["row", "fed", *COLUMNS, *(DEFINITIONS[each].label for each in SECRETS)],
+        "rows": [
+            [name, feed, *count(runs[feed], name), *(count_cases(runs[feed], name, each) for each in SECRETS)]
+            for name in runs["facts"].backends
+            for feed in FEEDS
+        ],
     }
 
 

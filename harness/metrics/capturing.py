@@ -17,8 +17,9 @@ from harness.metrics.losses import LOST
 from harness.metrics.metric import StoryMetric, metric, not_applicable, proportion, unsupported
 from harness.metrics.view import Record, View, once
 from harness.metrics.words import Words
+from harness.model.canary import memory_word
 from harness.model.dates import parse_moment
-from harness.model.scenario import Session
+from harness.model.scenario import Forget, Session
 from harness.model.trial import Measure
 
 FED = "sessions were not handed over as they were spoken (--feed native)"
@@ -177,6 +178,34 @@ def dated(record: Record) -> Measure:
     return proportion(len(made) - len(wrong), len(made), wrong, none="no fact was captured")
 
 
+@_of_captures
+def secrets(record: Record) -> Measure:
+    told = [(each, name) for each in find_captured(record) for name in each.told if name in record.log.opened.canaries]
+    kept = [f"L{each.line}" for each, name in told if _find_secret(record, each.after, name)]
+    return proportion(len(kept), len(told), kept, none="no session told a secret")
+
+
+@_of_captures
+def forgotten(record: Record) -> Measure:
+    # listed before the deletion by id: what is gone by then went because the session asked for it
+    after = [
+        _find_secret(record, each.after, name)
+        for each in find_captured(record)
+        for step in each.session.steps
+        if isinstance(step, Forget)
+        for name in step.facts
+        if _find_secret(record, each.before, name)
+    ]
+    left = [f"L{held.line}" for held in after if held]
+    return proportion(len(after) - len(left), len(after), left, none="no session asked to delete what a memory held")
+
+
+def _find_secret(record: Record, memories: Collection[Held], name: str) -> Held | None:
+    """A memory whose text holds it, whatever else it says."""
+    word = memory_word(record.log.opened.canaries[name])
+    return next((held for held in memories if word in held.hit.text), None)
+
+
 def _lies_near(moment: datetime | None, at: datetime) -> bool:
     """A session is told over hours, and some stores keep a day and no time."""
     return moment is not None and abs(moment - at) <= timedelta(days=1)
@@ -229,5 +258,16 @@ METRICS: tuple[StoryMetric, ...] = (
         "new memories that assert a fact of the session and are dated no more than a day from its beginning / new "
         f"memories that assert a fact of the session; {_BY}", dated, aside=_INSIDE, words=Words(LOST, place=26),
         label="memories dated as the session they come from",
+    ),
+    metric(
+        "capture_secrets", "lower", "proportion",
+        f"secrets that a session tells and that a memory holds after it / secrets that a session tells; {_BY}", secrets,
+        aside=_INSIDE, words=Words(LOST, place=27), label="secrets captured",
+    ),
+    metric(
+        "capture_forgotten", "higher", "proportion",
+        "secrets that no memory holds after a session in which somebody asks to delete them, before a deletion by id / "
+        f"secrets that a memory held before such a session; {_BY}", forgotten, aside=_INSIDE,
+        words=Words(LOST, place=28), label="secrets deleted because a session asked for it",
     ),
 )  # fmt: skip

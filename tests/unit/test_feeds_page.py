@@ -57,6 +57,15 @@ def test_right_decisions_and_tokens_of_each_feed_are_those_of_the_table(page: st
     assert f"A question costs Chroma {facts} tokens with facts, {sessions} with transcripts." in page
 
 
+def test_what_captures_make_of_secrets_is_told_as_in_the_table(page: str) -> None:
+    _, rows = read_rows("deep_feeds", 2)
+    stores = [row for (name, feed), row in rows.items() if feed == "native" and name not in CONTROLS]
+    names = ("secrets captured", "secrets deleted because a session asked for it")
+    [(captured, deleted)] = {tuple(row[name] for name in names) for row in stores}
+    kept = f"Captured natively, each of these rows kept every secret that a session told ({captured})"
+    assert f"{kept}, and deleted none because a later session asked for it ({deleted}): delete by id." in page
+
+
 def test_where_chroma_loses_decisions_is_told_as_in_the_table(page: str) -> None:
     _, rows = read_rows("deep_losses", 3)
     lost = [rows["chroma", feed, "trusting"] for feed in ("facts", "sessions")]

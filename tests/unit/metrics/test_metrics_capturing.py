@@ -1,4 +1,4 @@
-"""What a capture makes of sessions, by what is listed after each: kept, cut, merged, made up, stale, sourced, dated."""
+"""What a capture makes of sessions, by what is listed after each: kept, cut, merged, made up, stale, deleted."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from harness.log.events import Changed
 from harness.metrics import score
 from harness.metrics.capturing import METRICS
 from harness.model.trial import Measure
-from tests.support.logs import HOME, KEY, LURE, NEW, NOISE, OLD, PEACE, PORT, Tape, hit
+from tests.support.logs import HOME, KEY, LURE, NEW, NOISE, OLD, PEACE, PIN, PORT, Tape, hit
 from tests.support.measures import counts
-from tests.unit.metrics.test_metrics_losses import SPOKEN, capture, native
+from tests.unit.metrics.test_metrics_losses import SPOKEN, TALK, capture, native, speak
 
 TOGETHER = f"{OLD}. {PORT}"
 
@@ -83,6 +83,25 @@ def test_a_date_is_right_within_a_day_of_the_session(tmp_path: Path) -> None:
     assert dated("2025-01-10") == dated("2025-01-09T23:00:00-10:00") == (2, 2)
     assert dated("2025-02-10T09:00:00Z") == dated("2025-01-11T09:00:01Z") == dated("soon") == dated(None) == (1, 2)
     assert heard(tmp_path, [OLD], [NEW], unsupported=["created"])["dated"].status == "unsupported"
+
+
+def test_a_secret_is_captured_whatever_else_the_memory_says(tmp_path: Path) -> None:
+    talk = {**TALK, "first": [{"role": "user", "content": "The pin, the key.", "tells": ["pin", "key"]}]}
+    tape = capture(Tape(tmp_path, scenario=speak(talk), feed="native"), "first", hit(f"{PIN}, or so"), PORT)
+    found = measures(tape.probe("tool-before", OLD))["secrets"]
+    assert counts(found) == (1, 2) and found.receipts == ("L2",)
+    assert heard(tmp_path / "none", [OLD], [NEW])["secrets"].status == "not-applicable", "no session told one"
+
+
+def test_a_secret_is_forgotten_on_request_if_it_is_gone_before_it_is_deleted_by_id(tmp_path: Path) -> None:
+    def forgotten(name: str, *gone: str, kept: tuple[str, ...] = (PIN, KEY)) -> Measure:
+        tape = capture(capture(native(tmp_path / name), "first", *kept), "third", gone=gone)
+        return measures(tape.probe("tool-after", NEW))["forgotten"]
+
+    assert counts(forgotten("one", PIN)) == (1, 2) and forgotten("again", PIN).receipts == ("L3",)
+    assert counts(forgotten("both", PIN, KEY)) == (2, 2)
+    assert counts(forgotten("held", kept=(PIN,))) == (0, 1)
+    assert forgotten("nothing", kept=()).status == "not-applicable", "no memory held them"
 
 
 def test_listings_of_several_scopes_after_a_session_are_one_look(tmp_path: Path) -> None:

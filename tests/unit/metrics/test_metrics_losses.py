@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from harness.log.events import Changed, Retired, Worked, Wrote
 from harness.log.parts import Written
 from harness.metrics import score
 from harness.metrics.losses import METRICS, STAGES
+from harness.model.scenario import Scenario
 from harness.model.trial import READ_POLICIES, Measure, Measured
 from tests.support.logs import BOTH, HOME, LURE, NEW, NOISE, OLD, PEACE, PORT, STORY, Tape, hit
 from tests.support.measures import counts
@@ -27,14 +28,15 @@ TALK: dict[str, list[dict[str, Any]]] = {
     "second": [{"role": "user", "content": "We have moved on to betadeploy.", "tells": ["new"], "retracts": ["old"]}],
     "third": [{"role": "user", "content": "Thank you.", "mentions": ["port"]}],
 }
-SPOKEN = STORY.model_validate(
-    {
-        **STORY.model_dump(by_alias=True),
-        "sessions": [
-            {**each.model_dump(by_alias=True), "transcript": TALK[each.id]} for each in STORY.sessions
-        ],
-    }
-)  # fmt: skip
+
+
+def speak(talk: Mapping[str, Sequence[Mapping[str, Any]]]) -> Scenario:
+    """The story, with what was said in each session."""
+    sessions = [{**each.model_dump(by_alias=True), "transcript": talk[each.id]} for each in STORY.sessions]
+    return STORY.model_validate({**STORY.model_dump(by_alias=True), "sessions": sessions})
+
+
+SPOKEN = speak(TALK)
 
 
 def native(folder: Path, **more: Any) -> Tape:
