@@ -45,8 +45,8 @@ FIRST = {
 OURS = ("agents_md", "notes", "vector_file")
 """Without a release of somebody else's."""
 HOW = (
-    "Each row shows its best way of writing: the agent looks up the old note first, or, where a number says append, "
-    "only adds notes."
+    "Each row shows the better of the ways of writing that were played. The agent looks up the old note first; where a "
+    "number says append, it only adds notes."
 )
 KEY = " ".join(f"{SHAPES[each]} {MEANING[each]}" for each in ("good", "middling", "bad")) + "."
 SHOWN = 2
@@ -131,9 +131,9 @@ def _tell_failed(board: Board, row: BoardRow) -> str:
     bad = [score.cases[0].told if score.cases else score.word for _, score in scores if score.judgement == "bad"]
     more = [f"and {len(bad) - SHOWN} more"] if len(bad) > SHOWN else []
     none = [head.head for head, score in scores if not score.measured and score.judgement != "bad"]
-    lacking = words.join_words(none) if len(none) <= SHOWN else f"{len(none)} columns"
+    lacking = words.join_words(none) if len(none) <= SHOWN else f"{len(none)} columns of trust"
     told = [*bad[:SHOWN], *more] or ["nothing" if len(none) < len(scores) else "nothing was tested"]
-    return "; ".join([*told, f"no number in {lacking}"] if none and len(none) < len(scores) else told)
+    return "; ".join([*told, f"not measured: {lacking}"] if none and len(none) < len(scores) else told)
 
 
 def _name(row: BoardRow) -> str:
@@ -151,7 +151,7 @@ def _show(score: ScoreboardCell) -> str:
 
 def write_readme(made: Summary) -> str:
     """The block of README: the rows that are asked for first."""
-    heads = ["Backend", "Right decisions", "Acted on stale", "Answers recalled", "Tokens a job done", "What failed"]
+    heads = ["Backend", "Right decisions", "Acted on stale", "Answers recalled", "Tokens per job done", "What failed"]
     page = made["run"].removesuffix(pack.SUFFIX) + "/report.html"
     native = f"[Sessions in, with a small model inside]({NATIVE.parent.name}/native/report.html)"
     told = f"{made['told']} From [{made['run']}]({page}). {native}: what is captured, and where decisions are lost."

@@ -103,4 +103,4 @@ def test_what_was_captured_and_decided_is_that_of_the_table(page: str, rows: Map
     assert scripted == ["3 of 9", "3 of 9", "3 of 9", "3 of 9", "5 of 9", "9 of 9"] and "nine decisions" in page
     assert "took 3 right with each of them, as without memory, and 5 with Chroma" in page
     assert decided == ["4 of 9", "3 of 9", "3 of 9", "3 of 9", "6 of 9", "6 of 9"]
-    assert "took 4 right with Mem0 (one a guess), 3 with the others, 6 with Chroma and with the oracle" in page
+    assert "took 4 right with Mem0 (one a guess), 3 with LangMem and with Letta's agent, 6 with Chroma and" in page
