@@ -167,11 +167,12 @@ def explain_range(results: Results) -> str:
     reads = list_reads(results) if results.stories else []
     if len(reads) <= 1:
         return ""
-    text = f"A range gives the lowest and the highest result over the ways of reading: the agent {join_reads(reads)}."
-    text += " Which way of reading gives the lowest differs by column."
+    does = words.join_words([f"({at}) {READS[read]}" for at, read in enumerate(reads, 1)], "or")
+    text = f"A range gives the lowest and the highest result over {len(reads)} ways of reading: the agent {does}."
+    text += " Which of them gives the lowest differs by column."
     tested = (row for row in results.list_tested() if row in results.backends)
     if "filtered" in reads and any("filtered" not in list_reads(results, row) for row in tested):
-        text += " Only backends with filters can be read in the last way."
+        text += f" Only backends with filters can be read in way ({reads.index('filtered') + 1})."
     return text
 
 
