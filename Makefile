@@ -91,7 +91,7 @@ WAYS := append curated matched deprecate expire on-commit deprecate-on-commit re
 bench-ways: BENCH = --jobs 2 --noise 100 $(STORIES:%=-s %)
 bench-ways: ROWS = none notes agents_md bm25 vector_file chroma mem0
 bench-ways: .venv/.ready
-	@echo "playing eight ways of writing, one story of each kind (some ten minutes on 2 cores)"
+	@echo "playing eight ways of writing, one story of each kind (some four minutes on 2 cores)"
 	@$(BIN)/coldwarm run $(WAYS:%=--write %) -d none $(ROWS:%=-b %) $(BENCH)
 
 # Every row that a machine with two cores can play: the shipped backends, stores inside of Mem0, releases in environments
